@@ -1,0 +1,48 @@
+# What README and .ci/run call. Every target sets up what it needs in .venv.
+PYTHON ?= python3.11
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+# Lightning and MKL start slower threads than they win on two cores when several tests run side by side.
+PYTEST  = $(BIN)/python -m pytest
+
+.PHONY: demo test check lint types slow bench mini clean
+
+demo: $(VENV)/.core
+	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr +experiment=demo
+
+test: $(VENV)/.dev
+	$(PYTEST) -m "not slow and not gpu" -n 2
+
+slow: $(VENV)/.dev
+	$(PYTEST) -m "slow and not gpu"
+
+check: lint types test
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+# The bundled encoder, from the bitext that BITEXT names (docs/mini.md).
+BITEXT ?= ../shared/data/bitext
+mini: $(VENV)/.core
+	$(BIN)/python train.py recipe=labse experiment=mini data.root=$(BITEXT)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[cpu]"
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $@ $(VENV)/.core

@@ -1,0 +1,18 @@
+"""``python evaluate.py encoder=mini evaluator=tatoeba evaluator.root=...``, or ``ckpt=runs/oracle/<time>``."""
+
+from __future__ import annotations
+
+import hydra
+from omegaconf import DictConfig
+
+from xsent.run import evaluate as evaluate_run
+
+
+@hydra.main(version_base="1.3", config_path="conf", config_name="evaluate")
+def main(cfg: DictConfig) -> None:
+    """Score an encoder, or what a run learned."""
+    evaluate_run(cfg)
+
+
+if __name__ == "__main__":
+    main()

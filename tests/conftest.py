@@ -1,0 +1,31 @@
+"""Where tests find shared data: ``XSENT_DATA``, by default beside the checkout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def repo_root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    folder = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"no shared data at {folder}; set XSENT_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fixtures_dir(shared_data: Path) -> Path:
+    folder = shared_data.parent / "papers" / "fixtures"
+    if not folder.is_dir():
+        pytest.skip(f"no reference figures at {folder}")
+    return folder

@@ -1,0 +1,75 @@
+"""What travels between data, models and recipes: named tuples with shapes, and two protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from torch import Tensor
+
+
+class Tokens(NamedTuple):
+    """B sentences, padded on the right to the longest, T tokens."""
+
+    input_ids: Tensor  # (B, T) int64
+    attention_mask: Tensor  # (B, T) int64, 1 on real tokens
+
+
+class Pairs(NamedTuple):
+    """What is known of B translation pairs beside their text or vectors."""
+
+    row: Tensor  # (B,) int64, position of the pair in the data set
+    group: Tensor  # (B,) int64, pairs of one group share a sentence and are no negatives of each other
+    source_lang: Tensor  # (B,) int64, index into the data's list of languages
+    target_lang: Tensor  # (B,) int64
+
+
+class ParallelBatch(NamedTuple):
+    """B translation pairs; row i of ``target`` translates row i of ``source``."""
+
+    source: Tokens
+    target: Tokens
+    pairs: Pairs
+
+
+class EmbeddedBatch(NamedTuple):
+    """B translation pairs as vectors of a frozen encoder."""
+
+    source: Tensor  # (B, D) float32
+    target: Tensor  # (B, D) float32
+    pairs: Pairs
+
+
+class Parts(NamedTuple):
+    """What a disentangling head makes of B sentence embeddings."""
+
+    meaning: Tensor  # (B, D), the papers' "semantic" embedding
+    language: Tensor  # (B, D)
+
+
+class Tokenizer(Protocol):
+    """The half of an encoder that turns text into ids."""
+
+    def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Token ids of each sentence, special tokens and truncation included; may be empty."""
+        ...
+
+    def collate(self, token_ids: Sequence[Sequence[int]]) -> Tokens:
+        """Pad a batch of token ids."""
+        ...
+
+    def tokenizer_digest(self) -> str:
+        """Hex digest of everything that decides the ids: vocabulary, prompt, length."""
+        ...
+
+
+class Embedder(Protocol):
+    """Anything that turns sentences into vectors: an encoder, a run, a baseline."""
+
+    def encode(self, sentences: Sequence[str]) -> Tensor:
+        """Vectors (N, D) float32 on the CPU, row i for sentence i."""
+        ...
+
+    def digest(self) -> str:
+        """Hex digest of everything that decides the vectors: weights, tokenizer, pooling, prompt, length."""
+        ...

@@ -1,0 +1,19 @@
+"""Loss functions: pure functions of embeddings."""
+
+from xsent.losses.additive_margin import additive_margin_softmax
+from xsent.losses.dream import DreamTerms, dream_terms
+from xsent.losses.meat import MeatTerms, discriminator_loss, meat_terms
+from xsent.losses.oracle import OracleTerms, oracle_terms
+from xsent.losses.weighting import weighted_sum
+
+__all__ = [
+    "DreamTerms",
+    "MeatTerms",
+    "OracleTerms",
+    "additive_margin_softmax",
+    "discriminator_loss",
+    "dream_terms",
+    "meat_terms",
+    "oracle_terms",
+    "weighted_sum",
+]

@@ -1,0 +1,40 @@
+"""Random partners within a batch, never a sentence with itself."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def any_partner(size: int, generator: torch.Generator, device: torch.device) -> Tensor:
+    """For each of ``size`` pairs another pair of the batch: (size,) int64.
+
+    Raises:
+        ValueError: a batch of one has no other pair.
+    """
+    if size < 2:
+        raise ValueError(f"random partners need at least 2 pairs in a batch, found {size}")
+    order = torch.randperm(size, generator=generator)
+    partner = torch.empty_like(order)
+    partner[order] = order.roll(-1)  # the next one on a random ring of all pairs
+    return partner.to(device)
+
+
+def same_language_partners(lang: Tensor, generator: torch.Generator) -> Tensor:
+    """For each pair another one with the same label: (B,) int64; the pair itself where it is alone."""
+    shuffled = torch.randperm(len(lang), generator=generator).to(lang.device)
+    partner = torch.empty_like(shuffled)
+    partner[shuffled] = shuffled[next_of_label(lang[shuffled])]
+    return partner
+
+
+def next_of_label(label: Tensor) -> Tensor:
+    """The next row with the same label (B,), the first after the last: (B,) int64, itself when alone."""
+    order = label.argsort(stable=True)
+    _, counts = label[order].unique_consecutive(return_counts=True)
+    last = counts.cumsum(0) - 1  # where each label's run ends
+    following = torch.arange(1, len(label) + 1, device=label.device)
+    following[last] = last - counts + 1
+    partner = torch.empty_like(order)
+    partner[order] = order[following]
+    return partner

@@ -1,0 +1,26 @@
+"""One place that weighs the terms of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+def weighted_sum(terms: NamedTuple, weights: Mapping[str, float]) -> Tensor:
+    """Sum of the terms, each times the weight of its name.
+
+    A term of weight 0 is left out altogether, so not even a NaN of it reaches the sum or a gradient.
+
+    Raises:
+        ValueError: the weights do not name exactly the terms of the loss.
+    """
+    named: dict[str, Tensor] = terms._asdict()
+    if set(weights) != set(named):
+        raise ValueError(f"weights name {sorted(weights)}, the loss has {sorted(named)}")
+    total = next(iter(named.values())).new_zeros(())
+    for name, term in named.items():
+        if weights[name] != 0:
+            total = total + weights[name] * term
+    return total

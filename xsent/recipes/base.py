@@ -1,0 +1,187 @@
+"""What every recipe shares: optimizer and schedule, exact resuming, a stop at the first NaN."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from xsent.batch import Embedder, Pairs
+from xsent.data.bitext import BitextData
+from xsent.data.embedding_store import EmbeddingStore
+from xsent.distributed import gather_by_index, rank, world_size
+from xsent.models.encoder import Encoder
+
+log = logging.getLogger(__name__)
+
+OptimizerFactory = Callable[[Iterable[Tensor]], Optimizer]
+SchedulerFactory = Callable[..., LRScheduler]  # (optimizer, total_steps=...)
+
+
+class SentenceRecipe(pl.LightningModule):
+    """A method that trains an encoder, or something on top of a frozen one, on translation pairs.
+
+    Args:
+        optimizer: makes the optimizer from the parameters to train.
+        scheduler: makes the schedule from the optimizer and ``total_steps``, or None.
+    """
+
+    # Lightning cannot know which weights are left out on purpose; ``load_state_dict`` below does.
+    strict_loading = False
+
+    def __init__(self, *, optimizer: OptimizerFactory, scheduler: SchedulerFactory | None) -> None:
+        super().__init__()
+        self.make_optimizer = optimizer
+        self.make_scheduler = scheduler
+        # Training batches consumed so far, over all epochs. The sampler's position is a pure function
+        # of this number: Lightning's own loader state restarts silently when a schedule asks for the
+        # number of steps.
+        self.batches_seen = 0
+        self._restored_rng: dict[str, Any] | None = None
+        self.config: dict[str, Any] = {}  # the resolved config, for the checkpoint
+
+    # ---- what a recipe defines
+
+    @property
+    def spaces(self) -> Sequence[str]:
+        """Names of the vectors that a sentence has here."""
+        raise NotImplementedError
+
+    def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
+        """Vectors (N, D) of the sentences by space, float32, on the CPU."""
+        raise NotImplementedError
+
+    def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
+        """Have the data tokenised or embedded as this recipe trains on it."""
+        raise NotImplementedError
+
+    def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
+        """Take over from a checkpoint what ``prepare`` needs, such as a trained tokenizer."""
+
+    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Embedder:
+        """What the checkpoint of a run learned, ready to encode."""
+        raise NotImplementedError
+
+    # ---- evaluation
+
+    def embed_sharded(self, sentences: Sequence[str]) -> dict[str, Tensor]:
+        """As ``embed``, the work shared among the ranks; every sentence once, all rows on every rank."""
+        if world_size() == 1:
+            return self.embed(sentences, progress=False)
+        mine = range(rank(), len(sentences), world_size())
+        vectors = self.embed([sentences[i] for i in mine], progress=False)
+        index = torch.tensor(mine, device=self.device)
+        return {
+            space: gather_by_index(rows.to(self.device), index, len(sentences)).cpu()
+            for space, rows in vectors.items()
+        }
+
+    # ---- optimisation
+
+    def trainable_parameters(self) -> list[torch.nn.Parameter]:
+        """Parameters that the main optimizer moves."""
+        return [parameter for parameter in self.parameters() if parameter.requires_grad]
+
+    def configure_optimizers(self) -> Any:
+        optimizer = self.make_optimizer(self.trainable_parameters())
+        if self.make_scheduler is None:
+            return optimizer
+        scheduler = self.make_scheduler(optimizer, total_steps=self.total_steps)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    @property
+    def data(self) -> BitextData:
+        """The data module that is trained on."""
+        return cast(BitextData, self.trainer.datamodule)  # type: ignore[attr-defined]
+
+    @property
+    def total_steps(self) -> int:
+        """Training steps of the whole run, from the data and not from Lightning's loader."""
+        limit = self.trainer.max_steps
+        epochs = self.trainer.max_epochs
+        if epochs is None or epochs < 0:
+            return limit
+        steps = self.data.steps_per_epoch * epochs
+        return steps if limit < 0 else min(steps, limit)
+
+    def check_finite(self, loss: Tensor, pairs: Pairs) -> None:
+        """Stop before a NaN reaches the weights.
+
+        Raises:
+            FloatingPointError: names the step, the loss and the rows of the data that were in the batch.
+        """
+        if not torch.isfinite(loss):
+            rows = pairs.row.tolist()
+            raise FloatingPointError(
+                f"the loss is {loss.item()} at training batch {self.batches_seen} (epoch {self.current_epoch});"
+                f" rows of the training data in it: {rows[:20]}{' ...' if len(rows) > 20 else ''};"
+                " the last good checkpoint is kept"
+            )
+
+    def log_terms(self, prefix: str, terms: Mapping[str, Tensor], rows: int) -> None:
+        """Log scalars as ``prefix/name``, averaged over the epoch's rows in validation."""
+        in_training = prefix == "train"
+        self.log_dict(
+            {f"{prefix}/{name}": value.detach() for name, value in terms.items()},
+            on_step=in_training,
+            on_epoch=not in_training,
+            batch_size=rows,
+            prog_bar=False,
+            # Every rank holds the value of the whole global batch already.
+            sync_dist=False,
+        )
+
+    # ---- resuming, bit for bit
+
+    def on_fit_start(self) -> None:
+        self.data.batches_seen = self.batches_seen
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
+        if self._restored_rng is not None:
+            # Only now: making a loader's iterator draws from the global generator.
+            _set_rng_state(self._restored_rng)
+            self._restored_rng = None
+
+    def count_batch(self) -> None:
+        """Called at the end of every ``training_step``."""
+        self.batches_seen += 1
+        self.data.batches_seen = self.batches_seen
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["xsent"] = {
+            "batches_seen": self.batches_seen,
+            "rng": _rng_state(),
+            "config": self.config,
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        state = checkpoint["xsent"]
+        self.batches_seen = state["batches_seen"]
+        self._restored_rng = state["rng"]
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        report = super().load_state_dict(state_dict, strict=False, assign=assign)
+        missing = [name for name in report.missing_keys if name in self.state_dict()]
+        if missing or report.unexpected_keys:
+            raise ValueError(f"checkpoint lacks {missing} and has unknown {report.unexpected_keys}")
+        return report
+
+
+def _rng_state() -> dict[str, Any]:
+    # Nothing here draws from Python's or numpy's global generators.
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def _set_rng_state(state: dict[str, Any]) -> None:
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(state["cuda"])

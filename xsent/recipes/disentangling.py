@@ -1,0 +1,243 @@
+"""Meaning and language apart on a frozen encoder: DREAM and MEAT, each with or without the ORACLE terms.
+
+Ki, Park, Kim 2024 (ORACLE); the hosts' definitions are those of their released code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from xsent.batch import EmbeddedBatch, Pairs, Parts
+from xsent.data.bitext import BitextData
+from xsent.data.embedding_store import EmbeddingStore
+from xsent.distributed import gather_rows, gather_uneven_rows
+from xsent.losses import (
+    discriminator_loss,
+    dream_terms,
+    half_batch_terms,
+    meat_terms,
+    oracle_terms,
+    weighted_sum,
+)
+from xsent.losses.partners import any_partner, same_language_partners
+from xsent.models.disentangled import SPACES, DisentangledEncoder, split
+from xsent.models.encoder import Encoder
+from xsent.models.heads import DisentanglingHeads
+from xsent.recipes.base import OptimizerFactory, SchedulerFactory, SentenceRecipe
+
+HOSTS = ("dream", "meat")
+PARTNERS = ("language_aware", "half_batch")
+
+
+class Split(NamedTuple):
+    """The pairs of a global batch, and what the heads make of them; N pairs."""
+
+    source: Parts
+    target: Parts
+    source_embeddings: Tensor  # (N, D), the encoder's
+    target_embeddings: Tensor  # (N, D)
+    pairs: Pairs
+
+
+class DisentanglingRecipe(SentenceRecipe):
+    """Trains the two heads, and DREAM's language identifier or MEAT's discriminator beside them.
+
+    Args:
+        encoder: frozen; embeds every sentence once, before training.
+        host: ``dream`` or ``meat``.
+        hidden: sizes of the heads' hidden layers; none is one affine map each.
+        partners: how DREAM finds random partners, ``language_aware`` or ``half_batch``.
+        oracle: ``variant``, ``pairs`` and ``same_language`` of ``oracle_terms``.
+        weights: by part (``dream``, ``meat``, ``oracle``) and name of term; all terms of the host
+            and of ORACLE need one. A term of weight 0 is not computed into the sum.
+        optimizer: makes the optimizer of the heads, and a second one like it for MEAT's discriminator.
+        scheduler: as in ``SentenceRecipe``.
+
+    Raises:
+        ValueError: an unknown host, way to find partners, variant, or name of a weight.
+    """
+
+    def __init__(
+        self,
+        *,
+        encoder: Encoder,
+        host: str,
+        hidden: Sequence[int],
+        partners: str,
+        oracle: Mapping[str, Any],
+        weights: Mapping[str, Mapping[str, float]],
+        optimizer: OptimizerFactory,
+        scheduler: SchedulerFactory | None,
+    ) -> None:
+        super().__init__(optimizer=optimizer, scheduler=scheduler)
+        if host not in HOSTS:
+            raise ValueError(f"recipe.host={host}: expected one of {', '.join(HOSTS)}")
+        if partners not in PARTNERS:
+            raise ValueError(f"recipe.partners={partners}: expected one of {', '.join(PARTNERS)}")
+        # Two optimizers, and for MEAT two backward passes a batch: Lightning steps aside.
+        self.automatic_optimization = False
+        # In a tuple, so that the frozen encoder is no submodule: it is in no checkpoint and no optimizer.
+        self._frozen = (encoder,)
+        self.host = host
+        self.partners = partners
+        self.oracle = oracle
+        self.weights = weights
+        self.heads = DisentanglingHeads(encoder.dim, hidden)
+        # DREAM's identifier of language vectors, or MEAT's discriminator of meaning vectors; its size
+        # is known with the data.
+        self.classifier: nn.Linear
+        # MEAT's discriminator gets its gradient apart from DDP, the same on every rank.
+        self._ddp_params_and_buffers_to_ignore = (
+            ["classifier.weight", "classifier.bias"] if host == "meat" else []
+        )
+
+    @property
+    def encoder(self) -> Encoder:
+        """The frozen encoder."""
+        return self._frozen[0]
+
+    @property
+    def spaces(self) -> Sequence[str]:
+        return SPACES
+
+    def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
+        self.classifier = nn.Linear(self.encoder.dim, len(data.languages))
+        data.embed(self.encoder, store)
+
+    def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
+        return split(self.encoder.encode(sentences, progress=progress), self.heads)
+
+    # ---- one batch
+
+    def training_step(self, batch: EmbeddedBatch, batch_idx: int) -> None:
+        optimizer, *discriminator_optimizer = _as_list(self.optimizers())
+        both = self._split(batch, gather_rows)
+        if self.host == "meat":
+            discriminator = self._discriminator_step(both, discriminator_optimizer[0].optimizer)
+            self.log_terms("train", {"discriminator": discriminator}, len(batch.source))
+        terms = self.terms(both, self.batches_seen)
+        self.check_finite(terms["loss"], both.pairs)
+        optimizer.zero_grad()
+        self.manual_backward(terms["loss"])
+        optimizer.step()
+        for scheduler in _as_list(self.lr_schedulers()):
+            scheduler.step()
+        self.log_terms("train", terms, len(both.source_embeddings))
+        self.count_batch()
+
+    def validation_step(self, batch: EmbeddedBatch, batch_idx: int) -> None:
+        both = self._split(batch, gather_uneven_rows)
+        self.log_terms("val", self.terms(both, batch_idx), len(both.source_embeddings))
+
+    def terms(self, both: Split, draw: int) -> dict[str, Tensor]:
+        """Every named term of a global batch and ``loss``, their weighted sum.
+
+        Args:
+            both: the N pairs.
+            draw: which random partners; the same number gives the same ones.
+        """
+        host = self._dream(both, draw) if self.host == "dream" else self._meat(both)
+        oracle = oracle_terms(
+            both.source, both.target, both.pairs.source_lang, both.pairs.target_lang, **self.oracle
+        )
+        loss = weighted_sum(host, self.weights[self.host]) + weighted_sum(oracle, self.weights["oracle"])
+        return {"loss": loss, **host._asdict(), **{f"oracle_{k}": v for k, v in oracle._asdict().items()}}
+
+    def _dream(self, both: Split, draw: int) -> Any:
+        logits = {"source_logits": self.classifier(both.source.language),
+                  "target_logits": self.classifier(both.target.language),
+                  "source_labels": both.pairs.source_lang,
+                  "target_labels": both.pairs.target_lang}
+        raise NotImplementedError
+
+    def _meat(self, both: Split) -> Any:
+        # The discriminator's weights are constants here: only the heads learn to fool it.
+        weight, bias = self.classifier.weight.detach(), self.classifier.bias.detach()
+        return meat_terms(
+            both.source,
+            both.target,
+            both.source_embeddings,
+            both.target_embeddings,
+            nn.functional.linear(both.source.meaning, weight, bias),
+            nn.functional.linear(both.target.meaning, weight, bias),
+        )
+
+    def _discriminator_step(self, both: Split, optimizer: torch.optim.Optimizer) -> Tensor:
+        loss = discriminator_loss(
+            self.classifier(both.source.meaning.detach()),
+            self.classifier(both.target.meaning.detach()),
+            both.pairs.source_lang,
+            both.pairs.target_lang,
+        )
+        # Every rank holds the whole global batch here, so the gradient needs no averaging; asking for
+        # it directly leaves DDP's hooks to the one backward pass that they expect.
+        for parameter, gradient in zip(
+            self.classifier.parameters(),
+            torch.autograd.grad(loss, list(self.classifier.parameters())),
+            strict=True,
+        ):
+            parameter.grad = gradient
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.detach()
+
+    def _split(self, batch: EmbeddedBatch, gather: Any) -> Split:
+        # Each rank maps its own rows; the losses compare all pairs of the global batch.
+        source, target = self.heads(batch.source), self.heads(batch.target)
+        return Split(
+            Parts(gather(source.meaning), gather(source.language)),
+            Parts(gather(target.meaning), gather(target.language)),
+            gather(batch.source),
+            gather(batch.target),
+            Pairs(*(gather(column) for column in batch.pairs)),
+        )
+
+    # ---- optimisation
+
+    def trainable_parameters(self) -> list[nn.Parameter]:
+        modules = [self.heads] if self.host == "meat" else [self.heads, self.classifier]
+        return [parameter for module in modules for parameter in module.parameters()]
+
+    def configure_optimizers(self) -> Any:
+        main = super().configure_optimizers()
+        if self.host == "dream":
+            return main
+        return [main if isinstance(main, dict) else {"optimizer": main},
+                {"optimizer": self.make_optimizer(list(self.classifier.parameters()))}]
+
+    # ---- what was learned
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["xsent"]["frozen_encoder"] = self.encoder.digest()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self._check_encoder(checkpoint)
+        super().on_load_checkpoint(checkpoint)
+
+    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> DisentangledEncoder:
+        self._check_encoder(checkpoint)
+        start = "heads."
+        weights = checkpoint["state_dict"]
+        self.heads.load_state_dict(
+            {name.removeprefix(start): value for name, value in weights.items() if name.startswith(start)}
+        )
+        return DisentangledEncoder(self.encoder, self.heads.eval())
+
+    def _check_encoder(self, checkpoint: Mapping[str, Any]) -> None:
+        trained_on, found = checkpoint["xsent"]["frozen_encoder"], self.encoder.digest()
+        if trained_on != found:
+            raise ValueError(
+                f"the heads were trained on an encoder with digest {trained_on[:16]}, {self.encoder.name}"
+                f" has {found[:16]}: other weights, tokenizer, pooling, prompt or length"
+            )
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]

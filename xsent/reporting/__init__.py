@@ -1,0 +1,1 @@
+"""Tables, pictures, and what else a run leaves for a reader."""

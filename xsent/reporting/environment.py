@@ -1,0 +1,49 @@
+"""What a figure needs to be reproduced: versions, machine, git commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import torch
+
+import xsent
+
+PACKAGES = ("faiss-cpu", "faiss-gpu", "hydra-core", "numpy", "pytorch-lightning", "tokenizers", "torch", "transformers")
+
+
+def environment() -> dict[str, object]:
+    """Versions, machine and commit of this process, as plain values."""
+    return {
+        "xsent": xsent.__version__,
+        "git": git_commit(Path(xsent.__file__).parent),
+        "python": platform.python_version(),
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "threads": torch.get_num_threads(),
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+    }
+
+
+def git_commit(folder: Path) -> str | None:
+    """Commit of the checkout that ``folder`` lies in, ``+`` behind it when files were changed; None outside one."""
+    try:
+        commit = _git(folder, "rev-parse", "HEAD")
+        return commit + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
