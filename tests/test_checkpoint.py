@@ -42,9 +42,7 @@ def test_a_damaged_checkpoint_is_refused_with_both_hashes(tmp_path: Path, damage
         load_checkpoint(path)
 
 
-def test_a_full_disk_leaves_the_previous_checkpoint_intact(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_previous_checkpoint_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "last.ckpt"
     save_checkpoint({"step": 1}, path)
 

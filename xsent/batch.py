@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from torch import Tensor
@@ -66,10 +67,22 @@ class Tokenizer(Protocol):
 class Embedder(Protocol):
     """Anything that turns sentences into vectors: an encoder, a run, a baseline."""
 
-    def encode(self, sentences: Sequence[str]) -> Tensor:
+    def encode(self, sentences: Sequence[str], *, progress: bool = False) -> Tensor:
         """Vectors (N, D) float32 on the CPU, row i for sentence i."""
         ...
 
     def digest(self) -> str:
         """Hex digest of everything that decides the vectors: weights, tokenizer, pooling, prompt, length."""
+        ...
+
+
+class FileEmbedder(Protocol):
+    """An embedder that can write its vectors to a file as they come."""
+
+    def encode(self, sentences: Sequence[str], *, progress: bool = False, out: Path | None = None) -> Tensor:
+        """As ``Embedder.encode``; with ``out`` the result maps that ``.npy`` file."""
+        ...
+
+    def digest(self) -> str:
+        """As ``Embedder.digest``."""
         ...

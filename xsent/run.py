@@ -88,11 +88,14 @@ def train(cfg: DictConfig) -> float | None:
     data: BitextData = build(config["data"])
     validation_evaluator = _build_evaluator(config["evaluator"], data, split="valid")
     evaluator = _build_evaluator(config["evaluator"], data, split="test")
-    if evaluator is not None:
-        evaluator.check()
     _say_default_data()
     data.read()
-    data.ledger.write(run_dir / "rejects.tsv")
+    for one in (validation_evaluator, evaluator):
+        if one is not None:
+            one.check()
+    if data.ledger.rejects:
+        data.ledger.write(run_dir / "rejects.tsv")
+        log.warning("%s", data.ledger.summary())
 
     encoder = build(config["encoder"])
     encoder.to(_encoder_device(config["trainer"]))
@@ -100,17 +103,19 @@ def train(cfg: DictConfig) -> float | None:
     if state is not None:
         _check_same_config(state["xsent"]["config"], config)
         recipe.load_encoder(state["state_dict"])
-    recipe.prepare(data, EmbeddingStore(Path(config["cache_dir"])))
-
     callbacks: dict[str, pl.Callback] = {name: build(value) for name, value in config["callbacks"].items()}
     if validation_evaluator is not None:
         callbacks["evaluation"] = EvaluateOnValidation(
             evaluator=validation_evaluator, every_n_epochs=config["evaluate_every_n_epochs"]
         )
-    logger = build(config["logger"]) if config["logger"] else False
-    trainer: pl.Trainer = build(
-        {**config["trainer"], "_partial_": True, "enable_checkpointing": False}
-    )(callbacks=list(callbacks.values()), logger=logger, plugins=[HashedCheckpointIO()], default_root_dir=run_dir)
+    trainer: pl.Trainer = build({**config["trainer"], "_partial_": True})(
+        callbacks=list(callbacks.values()),
+        logger=build(config["logger"]) if config["logger"] else False,
+        plugins=[HashedCheckpointIO()],
+        default_root_dir=run_dir,
+    )
+    recipe.prepare(data, EmbeddingStore(Path(config["cache_dir"])))
+
     _write(run_dir / "config.yaml", OmegaConf.to_yaml(config))
     about = environment() | {"data": data.digest(), "encoder": encoder.digest(), "seed": config["seed"]}
     _write(run_dir / "environment.json", json.dumps(about, indent=1))
@@ -227,9 +232,7 @@ def _build_recipe(config: dict[str, Any], encoder: Any) -> SentenceRecipe:
     return recipe
 
 
-def _build_evaluator(
-    config: dict[str, Any] | None, data: BitextData | None, *, split: str
-) -> Evaluator | None:
+def _build_evaluator(config: dict[str, Any] | None, data: BitextData | None, *, split: str) -> Evaluator | None:
     if not config:
         return None
     from xsent.data.heldout import HeldOut
@@ -239,7 +242,9 @@ def _build_evaluator(
     if isinstance(read, HeldOut):
         if data is None:
             raise ValueError("evaluator=heldout scores the data of a training run; choose another, e.g. tatoeba")
-        read.data, read.split = data, split
+        read.data, read.split = data, split  # to be read once the data are
+    else:
+        evaluator.check()
     return evaluator
 
 
@@ -283,6 +288,8 @@ def _finish(
 ) -> None:
     run_dir = Path(config["run_dir"])
     metrics: dict[str, float] = {}
+    if config["save_encoder"] is not None:
+        recipe.save_encoder(Path(config["save_encoder"]))
     if evaluator is not None:
         metrics = _score(evaluator, recipe.embed(evaluator.sentences(), progress=True))
     pictures = _draw(recipe, data, config["pictures"], run_dir / "pictures", config["seed"])
@@ -308,9 +315,7 @@ def _spaces_of(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
     return {"original": embedder.encode(sentences, progress=True)}
 
 
-def _report(
-    metrics: dict[str, float], config: dict[str, Any], about: dict[str, Any], run_dir: Path
-) -> None:
+def _report(metrics: dict[str, float], config: dict[str, Any], about: dict[str, Any], run_dir: Path) -> None:
     from rich.console import Console
 
     from xsent.reporting.metrics import write_metrics_json
@@ -325,9 +330,7 @@ def _report(
     log.info("done in %.0f s; everything is in %s", about["seconds"], run_dir)
 
 
-def _draw(
-    recipe: SentenceRecipe, data: BitextData, config: dict[str, Any], folder: Path, seed: int
-) -> list[Path]:
+def _draw(recipe: SentenceRecipe, data: BitextData, config: dict[str, Any], folder: Path, seed: int) -> list[Path]:
     from xsent.data.heldout import sample_pairs
     from xsent.reporting.pictures import projection_pictures
 
@@ -340,9 +343,7 @@ def _draw(
         log.warning("no pictures: %d held-out sentences are too few", len(sentences))
         return []
     vectors = recipe.embed(sentences, progress=False)
-    return projection_pictures(
-        vectors, languages, folder=folder, seed=seed, perplexity=config["perplexity"]
-    )
+    return projection_pictures(vectors, languages, folder=folder, seed=seed, perplexity=config["perplexity"])
 
 
 # ---- small things

@@ -93,9 +93,7 @@ def test_meat_equals_the_release(reference: Reference) -> None:
 
 def test_the_discriminator_equals_the_release(reference: Reference) -> None:
     (source, _, _, y_s), (target, _, _, y_t) = map(reference.side, "st")
-    loss = discriminator_loss(
-        reference.discriminate(source.meaning), reference.discriminate(target.meaning), y_s, y_t
-    )
+    loss = discriminator_loss(reference.discriminate(source.meaning), reference.discriminate(target.meaning), y_s, y_t)
     close(loss, reference.expected["meat_discriminator"]["released"])
 
 
@@ -186,7 +184,11 @@ def test_the_order_of_the_pairs_does_not_matter() -> None:
     kept = {"variant": "paper", "pairs": "off_diagonal", "same_language": True}
     first = oracle_terms(source, target, lang, lang, **kept)  # type: ignore[arg-type]
     shuffled = oracle_terms(
-        Parts(*(x[order] for x in source)), Parts(*(x[order] for x in target)), lang[order], lang[order], **kept
+        Parts(*(x[order] for x in source)),
+        Parts(*(x[order] for x in target)),
+        lang[order],
+        lang[order],
+        **kept,
     )  # type: ignore[arg-type]
     torch.testing.assert_close(first, shuffled)
 
@@ -210,7 +212,12 @@ def test_the_adversarial_term_is_least_at_2_log_l_for_uniform_logits() -> None:
 @pytest.mark.parametrize(("name", "value"), [("variant", "oracel_new"), ("pairs", "diagonal")])
 def test_an_unknown_name_is_answered_with_the_known_ones(name: str, value: str) -> None:
     parts, lang = Parts(torch.ones(2, 2), torch.ones(2, 2)), torch.zeros(2, dtype=torch.int64)
-    reading: dict[str, Any] = {"variant": "paper", "pairs": "off_diagonal", "same_language": True, name: value}
+    reading: dict[str, Any] = {
+        "variant": "paper",
+        "pairs": "off_diagonal",
+        "same_language": True,
+        name: value,
+    }
     with pytest.raises(ValueError, match=f"{value}.*expected one of"):
         oracle_terms(parts, parts, lang, lang, **reading)
 
@@ -257,5 +264,5 @@ def test_a_term_of_weight_0_contributes_nothing_not_even_a_nan() -> None:
 
 
 def test_a_misspelt_weight_is_an_error_that_names_the_terms() -> None:
-    with pytest.raises(ValueError, match="inter_clas.*the loss has.*inter_class"):
+    with pytest.raises(ValueError, match=r"inter_clas.*the loss has.*inter_class"):
         weighted_sum(OracleTerms(torch.ones(()), torch.ones(())), {"intra_class": 1.0, "inter_clas": 1.0})

@@ -77,9 +77,7 @@ def with_partners(
         language: (N,) row of its partner of the same language; its own row where it has none.
     """
     own = torch.arange(len(lang), device=lang.device)
-    return DreamSide(
-        parts, embeddings, logits, lang, parts.meaning[meaning], parts.language[language], language != own
-    )
+    return DreamSide(parts, embeddings, logits, lang, parts.meaning[meaning], parts.language[language], language != own)
 
 
 def with_half_batch(parts: Parts, embeddings: Tensor, logits: Tensor, lang: Tensor) -> DreamSide:

@@ -66,8 +66,7 @@ def oracle_terms(
         return OracleTerms(
             _scatter(source.language, source_lang, pairs, same_language)
             + _scatter(target.language, target_lang, pairs, same_language),
-            _positive_cosine(source.meaning, source.language)
-            + _positive_cosine(target.meaning, target.language),
+            _positive_cosine(source.meaning, source.language) + _positive_cosine(target.meaning, target.language),
         )
     return _released(source, target, variant)
 
@@ -122,9 +121,8 @@ def _scatter(language: Tensor, lang: Tensor, pairs: str, same_language: bool) ->
         cosines = (u * u[partner]).sum(dim=-1).masked_fill(alone, 0.0)
         compared = (~alone).sum()
         return torch.where(compared > 0, 1 - cosines.sum() / compared.clamp(min=1), cosines.sum() * 0)
-    _, index = lang.unique(return_inverse=True)
-    sums = u.new_zeros(int(index.max()) + 1, u.size(1)).index_add(0, index, u)  # (L, D)
-    counts = torch.bincount(index).to(u.dtype)  # (L,)
+    counts = lang.bincount().to(u.dtype)  # (L,)
+    sums = u.new_zeros(len(counts), u.size(1)).index_add(0, lang, u)  # (L, D)
     total = sums.square().sum()  # all cosines within a language, the diagonal included
     compared = counts.square().sum()
     if pairs == "off_diagonal":
@@ -132,4 +130,3 @@ def _scatter(language: Tensor, lang: Tensor, pairs: str, same_language: bool) ->
         compared = compared - counts.sum()
     # A language that occurs once has no pair and drops out by itself.
     return torch.where(compared > 0, 1 - total / compared.clamp(min=1), total * 0)
-

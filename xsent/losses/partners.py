@@ -31,7 +31,8 @@ def same_language_partners(lang: Tensor, generator: torch.Generator) -> Tensor:
 def next_of_label(label: Tensor) -> Tensor:
     """The next row with the same label (B,), the first after the last: (B,) int64, itself when alone."""
     order = label.argsort(stable=True)
-    _, counts = label[order].unique_consecutive(return_counts=True)
+    counts = label.bincount()
+    counts = counts[counts > 0]  # in the order of the labels, as `order` has them
     last = counts.cumsum(0) - 1  # where each label's run ends
     following = torch.arange(1, len(label) + 1, device=label.device)
     following[last] = last - counts + 1

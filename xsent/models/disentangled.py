@@ -12,6 +12,7 @@ from xsent.models.encoder import Encoder
 from xsent.models.heads import DisentanglingHeads
 
 SPACES = ("original", "meaning", "language")
+CHUNK = 16_384  # rows that pass the heads at a time
 
 
 class DisentangledEncoder:
@@ -53,7 +54,7 @@ class DisentangledEncoder:
 def split(original: Tensor, heads: DisentanglingHeads) -> dict[str, Tensor]:
     """The three spaces of original vectors (N, D), on the CPU."""
     device = next(heads.parameters()).device
-    chunks = [heads(chunk.to(device)) for chunk in original.split(16_384)]
+    chunks = [heads(original[start : start + CHUNK].to(device)) for start in range(0, len(original), CHUNK)]
     if not chunks:
         return dict.fromkeys(SPACES, original)
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import pytorch_lightning as pl
@@ -16,7 +17,6 @@ from xsent.batch import Embedder, Pairs
 from xsent.data.bitext import BitextData
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.distributed import gather_by_index, rank, world_size
-from xsent.models.encoder import Encoder
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +68,14 @@ class SentenceRecipe(pl.LightningModule):
         """What the checkpoint of a run learned, ready to encode."""
         raise NotImplementedError
 
+    def save_encoder(self, folder: Path) -> None:
+        """Write the trained encoder alone.
+
+        Raises:
+            ValueError: this recipe trains none that could stand alone.
+        """
+        raise ValueError(f"{type(self).__name__} trains no encoder to save; use xsent.load_encoder on the run")
+
     # ---- evaluation
 
     def embed_sharded(self, sentences: Sequence[str]) -> dict[str, Tensor]:
@@ -78,8 +86,7 @@ class SentenceRecipe(pl.LightningModule):
         vectors = self.embed([sentences[i] for i in mine], progress=False)
         index = torch.tensor(mine, device=self.device)
         return {
-            space: gather_by_index(rows.to(self.device), index, len(sentences)).cpu()
-            for space, rows in vectors.items()
+            space: gather_by_index(rows.to(self.device), index, len(sentences)).cpu() for space, rows in vectors.items()
         }
 
     # ---- optimisation
@@ -165,9 +172,7 @@ class SentenceRecipe(pl.LightningModule):
         self.batches_seen = state["batches_seen"]
         self._restored_rng = state["rng"]
 
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         report = super().load_state_dict(state_dict, strict=False, assign=assign)
         missing = [name for name in report.missing_keys if name in self.state_dict()]
         if missing or report.unexpected_keys:

@@ -16,13 +16,15 @@ from xsent.data.bitext import BitextData
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.distributed import gather_rows, gather_uneven_rows
 from xsent.losses import (
+    DreamTerms,
+    MeatTerms,
     discriminator_loss,
     dream_terms,
-    half_batch_terms,
     meat_terms,
     oracle_terms,
     weighted_sum,
 )
+from xsent.losses.dream import with_half_batch, with_partners
 from xsent.losses.partners import any_partner, same_language_partners
 from xsent.models.disentangled import SPACES, DisentangledEncoder, split
 from xsent.models.encoder import Encoder
@@ -49,6 +51,7 @@ class DisentanglingRecipe(SentenceRecipe):
     Args:
         encoder: frozen; embeds every sentence once, before training.
         host: ``dream`` or ``meat``.
+        seed: of DREAM's random partners.
         hidden: sizes of the heads' hidden layers; none is one affine map each.
         partners: how DREAM finds random partners, ``language_aware`` or ``half_batch``.
         oracle: ``variant``, ``pairs`` and ``same_language`` of ``oracle_terms``.
@@ -66,6 +69,7 @@ class DisentanglingRecipe(SentenceRecipe):
         *,
         encoder: Encoder,
         host: str,
+        seed: int,
         hidden: Sequence[int],
         partners: str,
         oracle: Mapping[str, Any],
@@ -83,6 +87,7 @@ class DisentanglingRecipe(SentenceRecipe):
         # In a tuple, so that the frozen encoder is no submodule: it is in no checkpoint and no optimizer.
         self._frozen = (encoder,)
         self.host = host
+        self.seed = seed
         self.partners = partners
         self.oracle = oracle
         self.weights = weights
@@ -91,9 +96,7 @@ class DisentanglingRecipe(SentenceRecipe):
         # is known with the data.
         self.classifier: nn.Linear
         # MEAT's discriminator gets its gradient apart from DDP, the same on every rank.
-        self._ddp_params_and_buffers_to_ignore = (
-            ["classifier.weight", "classifier.bias"] if host == "meat" else []
-        )
+        self._ddp_params_and_buffers_to_ignore = ["classifier.weight", "classifier.bias"] if host == "meat" else []
 
     @property
     def encoder(self) -> Encoder:
@@ -106,6 +109,7 @@ class DisentanglingRecipe(SentenceRecipe):
 
     def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
         self.classifier = nn.Linear(self.encoder.dim, len(data.languages))
+        self._encoder_digest = self.encoder.digest()
         data.embed(self.encoder, store)
 
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
@@ -140,21 +144,33 @@ class DisentanglingRecipe(SentenceRecipe):
             both: the N pairs.
             draw: which random partners; the same number gives the same ones.
         """
-        host = self._dream(both, draw) if self.host == "dream" else self._meat(both)
-        oracle = oracle_terms(
-            both.source, both.target, both.pairs.source_lang, both.pairs.target_lang, **self.oracle
+        host: Any = self._dream(both, draw) if self.host == "dream" else self._meat(both)
+        terms: dict[str, Tensor] = host._asdict()
+        loss = weighted_sum(host, self.weights[self.host])
+        if any(self.weights["oracle"].values()):
+            lang = both.pairs.source_lang, both.pairs.target_lang
+            oracle = oracle_terms(both.source, both.target, *lang, **self.oracle)
+            loss = loss + weighted_sum(oracle, self.weights["oracle"])
+            terms |= oracle._asdict()
+        return {"loss": loss, **terms}
+
+    def _dream(self, both: Split, draw: int) -> DreamTerms:
+        pairs = both.pairs
+        source = both.source, both.source_embeddings, self.classifier(both.source.language), pairs.source_lang
+        target = both.target, both.target_embeddings, self.classifier(both.target.language), pairs.target_lang
+        if self.partners == "half_batch":
+            return dream_terms(with_half_batch(*source), with_half_batch(*target))
+        # Partners depend on the seed and the position alone, so a resumed run finds the same ones.
+        generator = torch.Generator().manual_seed((self.seed << 32) + draw)
+        other = any_partner(len(pairs.row), generator, pairs.row.device)
+        return dream_terms(
+            *(
+                with_partners(*side, meaning=other, language=same_language_partners(side[3], generator))
+                for side in (source, target)
+            )
         )
-        loss = weighted_sum(host, self.weights[self.host]) + weighted_sum(oracle, self.weights["oracle"])
-        return {"loss": loss, **host._asdict(), **{f"oracle_{k}": v for k, v in oracle._asdict().items()}}
 
-    def _dream(self, both: Split, draw: int) -> Any:
-        logits = {"source_logits": self.classifier(both.source.language),
-                  "target_logits": self.classifier(both.target.language),
-                  "source_labels": both.pairs.source_lang,
-                  "target_labels": both.pairs.target_lang}
-        raise NotImplementedError
-
-    def _meat(self, both: Split) -> Any:
+    def _meat(self, both: Split) -> MeatTerms:
         # The discriminator's weights are constants here: only the heads learn to fool it.
         weight, bias = self.classifier.weight.detach(), self.classifier.bias.detach()
         return meat_terms(
@@ -206,14 +222,16 @@ class DisentanglingRecipe(SentenceRecipe):
         main = super().configure_optimizers()
         if self.host == "dream":
             return main
-        return [main if isinstance(main, dict) else {"optimizer": main},
-                {"optimizer": self.make_optimizer(list(self.classifier.parameters()))}]
+        return [
+            main if isinstance(main, dict) else {"optimizer": main},
+            {"optimizer": self.make_optimizer(list(self.classifier.parameters()))},
+        ]
 
     # ---- what was learned
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)
-        checkpoint["xsent"]["frozen_encoder"] = self.encoder.digest()
+        checkpoint["xsent"]["frozen_encoder"] = self._encoder_digest
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self._check_encoder(checkpoint)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,6 +23,7 @@ class LabseRecipe(SentenceRecipe):
     Args:
         encoder: what is trained; its vectors are the ones compared.
         loss: of anchors and candidates with their groups, e.g. ``additive_margin_softmax``.
+        tokenizer_sentences: of each language, what an encoder without a tokenizer trains one on.
         optimizer, scheduler: as in ``SentenceRecipe``.
     """
 
@@ -29,12 +32,14 @@ class LabseRecipe(SentenceRecipe):
         *,
         encoder: Encoder,
         loss: Callable[..., Tensor],
+        tokenizer_sentences: int,
         optimizer: OptimizerFactory,
         scheduler: SchedulerFactory | None,
     ) -> None:
         super().__init__(optimizer=optimizer, scheduler=scheduler)
         self.encoder = encoder
         self.loss = loss
+        self.tokenizer_sentences = tokenizer_sentences
 
     @property
     def spaces(self) -> Sequence[str]:
@@ -44,6 +49,7 @@ class LabseRecipe(SentenceRecipe):
         return {"original": self.encoder.encode(sentences, progress=progress)}
 
     def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
+        self.encoder.prepare(data.training_sentences(self.tokenizer_sentences))
         data.tokenize(self.encoder)
 
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
@@ -55,17 +61,16 @@ class LabseRecipe(SentenceRecipe):
         self.load_encoder(checkpoint["state_dict"])
         return self.encoder
 
+    def save_encoder(self, folder: Path) -> None:
+        self.encoder.save(folder)
+
     def training_step(self, batch: ParallelBatch, batch_idx: int) -> Tensor:
         source = self.encoder(batch.source)  # (B, D)
         target = self.encoder(batch.target)  # (B, D)
         groups, offset = batch.pairs.group, rank() * len(source)
         all_groups = gather_rows(groups)  # (W * B,)
-        forward = self.loss(
-            source, gather_rows(target), offset=offset, groups=groups, candidate_groups=all_groups
-        )
-        backward = self.loss(
-            target, gather_rows(source), offset=offset, groups=groups, candidate_groups=all_groups
-        )
+        forward = self.loss(source, gather_rows(target), offset=offset, groups=groups, candidate_groups=all_groups)
+        backward = self.loss(target, gather_rows(source), offset=offset, groups=groups, candidate_groups=all_groups)
         loss: Tensor = forward + backward
         self.check_finite(loss, batch.pairs)
         self.log_terms("train", {"loss": loss, "forward": forward, "backward": backward}, len(source))

@@ -12,7 +12,16 @@ import torch
 
 import xsent
 
-PACKAGES = ("faiss-cpu", "faiss-gpu", "hydra-core", "numpy", "pytorch-lightning", "tokenizers", "torch", "transformers")
+PACKAGES = (
+    "faiss-cpu",
+    "faiss-gpu",
+    "hydra-core",
+    "numpy",
+    "pytorch-lightning",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
 
 
 def environment() -> dict[str, object]:

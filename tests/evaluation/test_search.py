@@ -1,0 +1,83 @@
+"""Exact search: against brute force, under ties, whatever the backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from xsent.evaluation import search
+from xsent.evaluation.search import Neighbours, knn, knn_both
+from xsent.similarity import unit
+
+
+def brute_force(x: Tensor, y: Tensor, k: int) -> Neighbours:
+    scores = unit(x.float()).double() @ unit(y.float()).double().T
+    ordered = scores.sort(dim=1, descending=True, stable=True)
+    return Neighbours(ordered.values[:, :k], ordered.indices[:, :k])
+
+
+def same(found: Neighbours, expected: Neighbours) -> None:
+    torch.testing.assert_close(found.scores, expected.scores, rtol=0, atol=1e-12)
+    assert found.rows.tolist() == expected.rows.tolist()
+
+
+@pytest.fixture(params=["faiss", "torch"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "torch":
+        monkeypatch.setattr(search, "_candidates", search._torch_top_k)
+    return str(request.param)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (5, 3, 4), (37, 101, 4), (64, 200, 100)])
+def test_equals_brute_force(backend: str, m: int, n: int, k: int) -> None:
+    torch.manual_seed(m)
+    x, y = torch.randn(m, 16), torch.randn(n, 16)
+    same(knn(x, y, k), brute_force(x, y, min(k, n)))
+
+
+def test_ties_go_to_the_lowest_row_whatever_k_and_backend(backend: str) -> None:
+    torch.manual_seed(0)
+    distinct = torch.randn(7, 8)
+    pool = distinct[torch.randint(0, 7, (300,))]  # each vector some forty times: ties run past any candidates
+    queries = torch.randn(20, 8)
+    first = knn(queries, pool, 1)
+    many = knn(queries, pool, 100)
+    same(many, brute_force(queries, pool, 100))
+    assert first.rows[:, 0].tolist() == many.rows[:, 0].tolist()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4, 8), (16, 7), (1024, 8192)])
+def test_one_pass_equals_two_searches(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int) -> None:
+    monkeypatch.setattr(search, "ROWS", rows)
+    monkeypatch.setattr(search, "COLUMNS", columns)
+    torch.manual_seed(1)
+    x, y = torch.randn(45, 6), torch.randn(31, 6)
+    y[10:20] = y[0]
+    there, back = knn_both(x, y, 4)
+    same(there, brute_force(x, y, 4))
+    same(back, brute_force(y, x, 4))
+
+
+def test_the_callers_vectors_stay_as_they_are() -> None:
+    x = torch.full((3, 2), 5.0)
+    knn(x, x, 1)
+    assert (x == 5).all()
+
+
+def test_zero_vectors_are_near_to_nothing_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    x = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    found = knn(x, x, 2)
+    assert found.scores[0].tolist() == [0, 0]
+    assert "1 of 2 vectors are zero" in caplog.text
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_gpu_finds_the_same() -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(100, 32), torch.randn(500, 32)
+    on_gpu: Any = knn(x.cuda(), y.cuda(), 4)
+    assert on_gpu.rows.cpu().tolist() == knn(x, y, 4).rows.tolist()

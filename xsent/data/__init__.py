@@ -1,0 +1,1 @@
+"""Translation pairs: readers, data modules, samplers and stores."""

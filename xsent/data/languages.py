@@ -1,0 +1,37 @@
+"""Language codes: whatever a file says becomes one ISO 639-3 code."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+
+import langcodes
+from langcodes.data_dicts import LANGUAGE_ALPHA3
+from langcodes.tag_parser import LanguageTagError
+
+
+@cache
+def to_iso639_3(code: str) -> str:
+    """ISO 639-3 code of a language: ``en``, ``eng``, ``eng_Latn`` and ``en-US`` are all ``eng``.
+
+    A member that stands for its macrolanguage becomes the macrolanguage (``cmn`` is ``zho``, ``arb`` is
+    ``ara``, ``pes`` is ``fas``, ``ayr`` is ``aym``), so that one language has one code whatever corpus it
+    comes from. Script and region are dropped.
+
+    Raises:
+        ValueError: no such language; names the code and its nearest known ones.
+    """
+    try:
+        language = langcodes.get(langcodes.get(code).language or "und")
+        if not language.is_valid() or language.language in (None, "und"):
+            raise LookupError(code)
+        found = language.prefer_macrolanguage().to_alpha3()
+        # CLDR, and langcodes with it, calls Tagalog Filipino; the corpora do not.
+        return "tgl" if found == "fil" else found
+    except (LookupError, LanguageTagError):
+        known = sorted({*LANGUAGE_ALPHA3, *LANGUAGE_ALPHA3.values()})
+        near = difflib.get_close_matches(code.lower(), known, n=4, cutoff=0.5)
+        hint = f"; near it: {', '.join(near)}" if near else ""
+        raise ValueError(
+            f"unknown language {code!r}: expected an ISO 639 code such as deu, de or deu_Latn{hint}"
+        ) from None

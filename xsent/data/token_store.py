@@ -1,0 +1,61 @@
+"""Token ids of many texts in one array: tokenising takes as long as training, so it is done once."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from xsent.batch import Tokenizer, Tokens
+from xsent.data.store import cached_arrays, digest_of_texts
+
+log = logging.getLogger(__name__)
+
+CHUNK = 50_000  # texts between two steps of the progress bar
+
+
+class TokenStore:
+    """Ids of N texts, flat and memory-mapped.
+
+    Args:
+        ids: (M,) int32, the ids of all texts one after the other.
+        offsets: (N + 1,) int64, text i has ``ids[offsets[i]:offsets[i + 1]]``.
+    """
+
+    def __init__(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        self.ids = ids
+        self.offsets = np.asarray(offsets)
+
+    def tokens(self, rows: NDArray[np.int64]) -> Tokens:
+        """Texts ``rows`` (B,), padded on the right with 0 to the longest."""
+        start, lengths = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
+        mask = np.arange(lengths.max(initial=0)) < lengths[:, None]  # (B, T)
+        within = np.broadcast_to(np.arange(mask.shape[1]), mask.shape)
+        input_ids = np.zeros(mask.shape, dtype=np.int64)
+        input_ids[mask] = self.ids[(start[:, None] + within)[mask]]
+        return Tokens(torch.from_numpy(input_ids), torch.from_numpy(mask.astype(np.int64)))
+
+
+def tokenize_once(texts: Sequence[str], tokenizer: Tokenizer, cache_dir: Path) -> TokenStore:
+    """Ids of the texts, from the cache when the same text met the same tokenizer before."""
+    key = hashlib.sha256(f"{tokenizer.tokenizer_digest()} {digest_of_texts(texts)}".encode()).hexdigest()
+
+    def make(folder: Path) -> None:
+        log.info("tokenising %s texts", f"{len(texts):,}")
+        flat, lengths = [], []
+        for start in tqdm(range(0, len(texts), CHUNK), desc="tokenising", disable=len(texts) <= CHUNK):
+            for ids in tokenizer.tokenize(texts[start : start + CHUNK]):
+                flat.append(np.asarray(ids, dtype=np.int32))
+                lengths.append(len(ids))
+        np.save(folder / "ids.npy", np.concatenate(flat))
+        np.save(folder / "offsets.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+
+    arrays = cached_arrays(cache_dir, "tokens", key, make)
+    return TokenStore(cast("NDArray[np.int32]", arrays["ids"]), cast("NDArray[np.int64]", arrays["offsets"]))

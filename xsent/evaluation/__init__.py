@@ -1,0 +1,1 @@
+"""From vectors to figures: search, margin scores, metrics, evaluators."""

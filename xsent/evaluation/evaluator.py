@@ -1,0 +1,42 @@
+"""What an evaluator is: sentences in, named figures out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from torch import Tensor
+
+Encode = Callable[[Sequence[str]], Tensor]  # N sentences -> (N, D)
+
+
+class Evaluation(NamedTuple):
+    """Figures, and under which conditions each was measured."""
+
+    metrics: dict[str, float]  # "<evaluator>/<item>/<metric>"
+    details: list[dict[str, object]]  # a row per figure: k, margin, candidates, direction, pools, ties
+
+
+class Evaluator(Protocol):
+    """Scores any vectors, ours or a baseline's.
+
+    It is asked in two steps, so that sentences are encoded once and scored in several spaces.
+    """
+
+    name: str
+
+    def check(self) -> None:
+        """Read what is to be scored; raises before any long work if that cannot be done."""
+        ...
+
+    def sentences(self) -> list[str]:
+        """The N distinct sentences that are needed."""
+        ...
+
+    def score(self, vectors: Tensor) -> Evaluation:
+        """Figures from the vectors (N, D) of ``sentences()``."""
+        ...
+
+    def __call__(self, encode: Encode) -> dict[str, float]:
+        """``score`` of what ``encode`` makes of ``sentences()``."""
+        ...

@@ -1,0 +1,248 @@
+"""What every encoder is: text to ids, ids to vectors, and a fast ``encode`` over many sentences."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from xsent.batch import Tokens
+
+log = logging.getLogger(__name__)
+
+# Sentences tokenised at a time: enough to keep all threads of a tokenizer busy, small enough for a live bar.
+CHUNK = 8192
+
+
+class Encoder(nn.Module, ABC):
+    """Turns sentences into vectors.
+
+    Attributes:
+        name: for tables and messages.
+        dim: size D of a vector.
+        padding_id: what fills a batch of ids; never looked at.
+        encode_tokens: padded tokens in a batch of ``encode``; nobody tunes it, it never changes a result.
+        empty_sentences: how many sentences of the last ``encode`` had no token; their vectors are 0.
+    """
+
+    name: str
+    dim: int
+    padding_id: int = 0
+    encode_tokens: int = 4096
+    empty_sentences: int = 0
+
+    @abstractmethod
+    def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Token ids of each sentence, special tokens and truncation included; empty if it says nothing."""
+
+    @abstractmethod
+    def forward(self, tokens: Tokens) -> Tensor:
+        """(B, T) tokens -> (B, D)."""
+
+    @abstractmethod
+    def tokenizer_digest(self) -> str:
+        """Hex digest of everything that decides the ids."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, object]:
+        """What decides the vectors beside weights and tokenizer, as plain values."""
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Learn from a sample of the training text what must be known before the first token."""
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder where its ``load`` can read it.
+
+        Raises:
+            ValueError: encoders of this kind have no files of their own.
+        """
+        raise ValueError(f"{type(self).__name__} has no files of its own; a checkpoint keeps its weights")
+
+    def collate(self, token_ids: Sequence[Sequence[int]]) -> Tokens:
+        """Pad a batch of token ids on the right to the longest."""
+        ids, lengths = _flatten(token_ids)
+        return self._pad(torch.from_numpy(ids), torch.from_numpy(lengths))
+
+    def embed_ids(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Vectors (B, D) of sentences whose ids lie one after the other.
+
+        Args:
+            ids: (M,) int64 on the encoder's device.
+            lengths: (B,) int64 of sum M, on the same device; none is 0.
+        """
+        vectors: Tensor = self(self._pad(ids, lengths))
+        return vectors
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    def digest(self) -> str:
+        """Hex digest of weights, tokenizer and settings: what decides the vectors."""
+        content = hashlib.sha256(self.tokenizer_digest().encode())
+        content.update(json.dumps(self.settings(), sort_keys=True).encode())
+        tensors = {name: value for name, value in self.state_dict().items() if isinstance(value, Tensor)}
+        for name, tensor in sorted(tensors.items()):
+            content.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+            content.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        return content.hexdigest()
+
+    def encode(
+        self,
+        sentences: Sequence[str],
+        *,
+        token_budget: int | None = None,
+        progress: bool = False,
+        bfloat16: bool = False,
+        out: Path | None = None,
+    ) -> Tensor:
+        """Vectors of the sentences, in their order.
+
+        Args:
+            sentences: N texts. One without a token gets the zero vector and is counted.
+            token_budget: padded tokens in a batch, by default ``encode_tokens``; batches are made of
+                sentences of similar length.
+            progress: show a progress bar.
+            bfloat16: compute with a copy of the weights in bfloat16; the result is float32 all the same.
+            out: a ``.npy`` file to write the vectors to; the result then maps that file.
+
+        Returns:
+            (N, D) float32 on the CPU.
+
+        Raises:
+            FloatingPointError: a vector is not finite.
+        """
+        if isinstance(sentences, str):
+            raise TypeError("encode expects a sequence of sentences, found one string")
+        ids, lengths = self._tokenize_all(sentences, progress)
+        # The longest first: a batch that does not fit fails at once, and the bar ends faster than it says.
+        order = np.argsort(-lengths, kind="stable")
+        order = order[lengths[order] > 0]
+        ids, lengths = _rearranged(ids, lengths, order), lengths[order]
+        result = _Result(len(sentences), self.dim, out)
+        bar = tqdm(total=len(order), desc=f"encoding with {self.name}", disable=not progress, unit=" texts")
+        with bar, torch.inference_mode(), self._evaluating(), self._in_bfloat16(bfloat16):
+            device, first = self.device, 0
+            for rows in _batches(lengths, token_budget or self.encode_tokens):
+                batch = ids[first : first + int(lengths[rows].sum())]
+                first += len(batch)
+                vectors = self.embed_ids(
+                    torch.from_numpy(batch.astype(np.int64)).to(device),
+                    torch.from_numpy(lengths[rows]).to(device),
+                ).float()
+                if not torch.isfinite(vectors.sum()):  # cheaper than to ask every number
+                    raise FloatingPointError(
+                        f"{self.name}: a vector is not finite, among sentences {order[rows][:8].tolist()} ..."
+                    )
+                result.vectors[order[rows]] = vectors.cpu().numpy()
+                bar.update(len(vectors))
+        self.empty_sentences = len(sentences) - len(order)
+        if self.empty_sentences:
+            log.warning(
+                "%d of %d sentences have no token: their vectors are 0", self.empty_sentences, len(sentences)
+            )
+        return result.finish()
+
+    def _pad(self, ids: Tensor, lengths: Tensor) -> Tokens:
+        longest = int(lengths.max()) if len(lengths) else 0
+        if len(ids) == longest * len(lengths):  # all of one length: nothing to pad
+            input_ids = ids.view(len(lengths), longest)
+            return Tokens(input_ids, torch.ones_like(input_ids))
+        mask = torch.arange(longest, device=ids.device) < lengths[:, None]  # (B, T)
+        input_ids = torch.full(mask.shape, self.padding_id, device=ids.device)
+        input_ids[mask] = ids
+        return Tokens(input_ids, mask.long())
+
+    def _tokenize_all(
+        self, sentences: Sequence[str], progress: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        # Python's integers take 36 bytes each, so every chunk is packed at once.
+        starts = range(0, len(sentences), CHUNK)
+        quick = not progress or len(starts) < 2
+        chunks = [
+            _flatten(self.tokenize(sentences[start : start + CHUNK]), np.int32)
+            for start in tqdm(starts, desc="tokenising", disable=quick, unit_scale=CHUNK, unit=" texts")
+        ]
+        empty = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+        ids, lengths = zip(*chunks, strict=True) if chunks else ((empty[0],), (empty[1],))
+        return np.concatenate(ids), np.concatenate(lengths)
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        training = [module for module in self.modules() if module.training]
+        self.eval()
+        try:
+            yield
+        finally:
+            # Module by module: a frozen part of a training encoder was in evaluation mode before, too.
+            for module in training:
+                module.training = True
+
+    @contextmanager
+    def _in_bfloat16(self, wanted: bool) -> Iterator[None]:
+        # Weights only: buffers such as rotary frequencies have to stay exact.
+        weights = [(p, p.data) for p in self.parameters() if wanted and p.is_floating_point()]
+        try:
+            for parameter, data in weights:
+                parameter.data = data.to(torch.bfloat16)
+            yield
+        finally:
+            for parameter, data in weights:
+                parameter.data = data
+
+
+class _Result:
+    """Rows of zeros to fill, in memory or in a file."""
+
+    def __init__(self, rows: int, dim: int, out: Path | None) -> None:
+        self.vectors: NDArray[np.float32]
+        if out is None or rows == 0:  # nothing can be mapped from a file without rows
+            self.vectors = np.zeros((rows, dim), dtype=np.float32)
+            if out is not None:
+                out.parent.mkdir(parents=True, exist_ok=True)
+                np.save(out, self.vectors)
+        else:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            self.vectors = np.lib.format.open_memmap(out, mode="w+", dtype=np.float32, shape=(rows, dim))
+
+    def finish(self) -> Tensor:
+        if isinstance(self.vectors, np.memmap):
+            self.vectors.flush()
+        return torch.from_numpy(self.vectors)
+
+
+def _flatten(
+    token_ids: Sequence[Sequence[int]], dtype: type[np.integer] = np.int64
+) -> tuple[NDArray, NDArray[np.int64]]:  # type: ignore[type-arg]
+    lengths = np.fromiter(map(len, token_ids), dtype=np.int64, count=len(token_ids))
+    return np.fromiter(chain.from_iterable(token_ids), dtype=dtype, count=int(lengths.sum())), lengths
+
+
+def _rearranged(
+    ids: NDArray[np.int32], lengths: NDArray[np.int64], order: NDArray[np.intp]
+) -> NDArray[np.int32]:
+    """The ids of the sentences in another order."""
+    starts, taken = (np.cumsum(lengths) - lengths)[order], lengths[order]
+    shift = starts - (np.cumsum(taken) - taken)  # from a place in the new row of ids to the old one
+    return ids[np.repeat(shift, taken) + np.arange(int(taken.sum()))]
+
+
+def _batches(lengths: NDArray[np.int64], budget: int) -> Iterator[slice]:
+    """Runs of sentences, longest first, whose padded size stays within ``budget``; at least one each."""
+    start = 0
+    while start < len(lengths):
+        stop = min(start + max(1, budget // int(lengths[start])), len(lengths))
+        yield slice(start, stop)
+        start = stop

@@ -1,0 +1,272 @@
+"""A transformer, the pooling of its token embeddings, and what may follow: projection, length one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from tokenizers import normalizers
+from torch import Tensor, nn
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from xsent.batch import Tokens
+from xsent.models.encoder import Encoder
+from xsent.models.hub import model_folder
+from xsent.models.pooling import POOLING
+from xsent.models.sentence_transformers_folder import FolderSettings, read_folder
+from xsent.similarity import unit
+
+log = logging.getLogger(__name__)
+
+POOLER = "pooler"  # the checkpoint's own layer on top of [CLS]
+
+
+class SentenceEncoder(Encoder):
+    """A pretrained transformer as a sentence encoder.
+
+    Args:
+        name: for tables and messages.
+        transformer: gives token embeddings.
+        tokenizer: of the same checkpoint.
+        pooling: names of ``POOLING`` or ``pooler``; several are concatenated.
+        projection: maps the pooled vector; an empty ``nn.Sequential`` does nothing.
+        prompt: put before every sentence.
+        max_length: tokens, special ones included, after which a sentence is cut.
+        normalize: whether vectors get length one.
+
+    Raises:
+        ValueError: an unknown pooling, a pooler that the architecture lacks, an impossible ``max_length``.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        transformer: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        pooling: Sequence[str],
+        projection: nn.Sequential,
+        prompt: str,
+        max_length: int,
+        normalize: bool,
+    ) -> None:
+        super().__init__()
+        for way in pooling:
+            if way not in {*POOLING, POOLER}:
+                raise ValueError(f"encoder.pooling={way}: expected one of {', '.join([*POOLING, POOLER])}")
+        if POOLER in pooling and getattr(transformer, "pooler", None) is None:
+            raise ValueError(f"encoder.pooling=pooler: {type(transformer).__name__} of {name} has no pooler")
+        if POOLER not in pooling and getattr(transformer, "pooler", None) is not None:
+            # Unused, it would cost time, and where its weights are random make every digest another.
+            transformer.pooler = None  # type: ignore[assignment]
+        self.name = name
+        self.transformer = transformer
+        self.tokenizer = tokenizer
+        self.pooling = tuple(pooling)
+        self.projection = projection
+        self.prompt = prompt
+        self.max_length = max_length
+        self.normalize = normalize
+        self.padding_id = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+        linear = [layer for layer in projection if isinstance(layer, nn.Linear)]
+        self.dim = linear[-1].out_features if linear else transformer.config.hidden_size * len(self.pooling)
+        # The Rust tokenizer gives the ids of a call of the wrapper, several times as fast.
+        self._backend = getattr(tokenizer, "backend_tokenizer", None)
+        if self._backend is not None:
+            self._backend.enable_truncation(max_length)
+            self._backend.no_padding()
+        self._nothing = self._ids([""])[0]
+        if len(self._nothing) >= max_length:
+            raise ValueError(
+                f"encoder.max_length={max_length}: prompt and special tokens alone take {len(self._nothing)}"
+            )
+
+    @classmethod
+    def load(
+        cls,
+        *,
+        name: str,
+        path: str | None,
+        revision: str | None,
+        pooling: str | None,
+        projection: int | None,
+        prompt: str | None,
+        max_length: int | None,
+        normalize: bool | None,
+        trust_remote_code: bool,
+    ) -> SentenceEncoder:
+        """Load a checkpoint of transformers or a folder of sentence-transformers.
+
+        Args:
+            name: hub id; for tables and messages, too.
+            path: local folder, beats ``name``.
+            revision: commit, tag or branch of the hub.
+            pooling: ``cls``, ``pooler``, ``mean`` or ``max``. None takes Pooling, Dense and Normalize from
+                ``modules.json``; with a value the folder's transformer alone is used.
+            projection: size of a linear layer to be trained after the pooling; None is no such layer.
+            prompt: put before every sentence; None is the folder's default prompt, if it has one.
+            max_length: tokens of a sentence; None is the folder's value or the most that the model takes.
+            normalize: whether vectors get length one; None takes that from ``modules.json``.
+            trust_remote_code: whether the model may run Python code of its own.
+
+        Raises:
+            OSError: the hub cannot be reached, or the folder lacks a file.
+            ValueError: random weights would be used, or an option does not fit the model.
+        """
+        folder = model_folder(name, path=path, revision=revision, trust_remote_code=trust_remote_code)
+        settings = read_folder(folder)
+        if pooling is None and settings is None:
+            raise ValueError(f"{folder}: has no modules.json, so encoder.pooling must be given")
+        if normalize is None and settings is None:
+            raise ValueError(f"{folder}: has no modules.json, so encoder.normalize must be true or false")
+        where = settings.transformer if settings else folder
+        ways = (pooling,) if pooling is not None else settings.pooling if settings else ()
+        transformer = _load_transformer(str(where), name, ways, trust_remote_code)
+        tokenizer = AutoTokenizer.from_pretrained(str(where), trust_remote_code=trust_remote_code)
+        if settings and settings.lowercase:
+            _lowercase(tokenizer, name)
+        layers = settings.projection if settings and pooling is None else nn.Sequential()
+        if projection is not None:
+            linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
+            size = linear[-1].out_features if linear else transformer.config.hidden_size * len(ways)
+            layers.append(nn.Linear(size, projection))
+        return cls(
+            name=name,
+            transformer=transformer,
+            tokenizer=tokenizer,
+            pooling=ways,
+            projection=layers,
+            prompt=prompt if prompt is not None else settings.prompt if settings else "",
+            max_length=_length(max_length, settings, transformer, tokenizer, name),
+            normalize=normalize if normalize is not None else bool(settings and settings.normalize),
+        ).eval()
+
+    # ---- text to ids
+
+    def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
+        # Special tokens and prompt alone say nothing: such a sentence has no vector.
+        return [
+            ids if sentence.strip() and ids != self._nothing else []
+            for sentence, ids in zip(sentences, self._ids(sentences), strict=True)
+        ]
+
+    def _ids(self, sentences: Sequence[str]) -> list[list[int]]:
+        texts = [self.prompt + sentence for sentence in sentences]
+        if self._backend is not None:
+            return [encoding.ids for encoding in self._backend.encode_batch_fast(texts)]
+        ids: list[list[int]] = self.tokenizer(texts, truncation=True, max_length=self.max_length)["input_ids"]
+        return ids
+
+    def tokenizer_digest(self) -> str:
+        if self._backend is not None:
+            vocabulary = self._backend.to_str()
+        else:
+            vocabulary = json.dumps(self.tokenizer.get_vocab(), sort_keys=True)
+        content = json.dumps([type(self.tokenizer).__name__, vocabulary, self.prompt, self.max_length])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def settings(self) -> dict[str, object]:
+        return {
+            "class": "SentenceEncoder",
+            "transformer": type(self.transformer).__name__,
+            "pooling": list(self.pooling),
+            "projection": [repr(layer) for layer in self.projection],
+            "prompt": self.prompt,
+            "max_length": self.max_length,
+            "normalize": self.normalize,
+        }
+
+    # ---- ids to vectors
+
+    def forward(self, tokens: Tokens) -> Tensor:
+        mask = tokens.attention_mask
+        # Whoever padded the batch may have taken any id; positions of some models depend on the right one.
+        return self._vectors(tokens.input_ids.masked_fill(mask == 0, self.padding_id), mask, mask)
+
+    def embed_ids(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        tokens = self._pad(ids, lengths)
+        # Without padding the transformer needs no mask, and is faster without.
+        attention_mask = tokens.attention_mask if len(ids) < tokens.input_ids.numel() else None
+        return self._vectors(tokens.input_ids, attention_mask, tokens.attention_mask)
+
+    def _vectors(self, input_ids: Tensor, attention_mask: Tensor | None, mask: Tensor) -> Tensor:
+        output = self.transformer(input_ids=input_ids, attention_mask=attention_mask)
+        # Pooled in float32 whatever the transformer computes in: a sum of bfloat16 loses digits.
+        token_embeddings = output.last_hidden_state.float()  # (B, T, D)
+        parts = [
+            output.pooler_output.float() if way == POOLER else POOLING[way](token_embeddings, mask)
+            for way in self.pooling
+        ]
+        pooled = torch.cat(parts, dim=-1)  # (B, D of the transformer times the number of ways)
+        for layer in self.projection:
+            pooled = layer(pooled.to(layer.weight.dtype) if isinstance(layer, nn.Linear) else pooled).float()
+        return unit(pooled) if self.normalize else pooled
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        with super()._evaluating():
+            before = self.transformer.config._attn_implementation
+            if self.device.type != "cpu" or before != "sdpa":
+                yield
+                return
+            # Short sentences on a CPU: two plain matrix products beat the fused kernel by a fifth.
+            self.transformer.set_attn_implementation("eager")
+            try:
+                yield
+            finally:
+                self.transformer.set_attn_implementation(before)
+
+
+def _load_transformer(
+    folder: str, name: str, pooling: Sequence[str], trust_remote_code: bool
+) -> PreTrainedModel:
+    transformer: Any
+    transformer, report = AutoModel.from_pretrained(
+        folder, dtype=torch.float32, trust_remote_code=trust_remote_code, output_loading_info=True
+    )
+    missing, unexpected = sorted(report["missing_keys"]), sorted(report["unexpected_keys"])
+    log.info("%s: weights missing: %s; not used: %s", name, _few(missing), _few(unexpected))
+    needed = [key for key in missing if "pooler" not in key or POOLER in pooling]
+    if needed:
+        hint = "; choose encoder.pooling=cls or mean" if POOLER in pooling else ""
+        raise ValueError(f"{folder}: the checkpoint lacks {_few(needed)}: they would be random{hint}")
+    return transformer  # type: ignore[no-any-return]
+
+
+def _length(
+    wanted: int | None,
+    settings: FolderSettings | None,
+    transformer: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    name: str,
+) -> int:
+    positions = getattr(transformer.config, "max_position_embeddings", None)
+    limit = int(positions) if positions and positions > 0 else int(tokenizer.model_max_length)
+    # The RoBERTa family counts positions from the padding id on.
+    table = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
+    if getattr(table, "padding_idx", None) is not None:
+        limit -= int(table.padding_idx) + 1  # type: ignore[union-attr]
+    if wanted is not None and wanted > limit:
+        raise ValueError(f"encoder.max_length={wanted}: {name} takes at most {limit} tokens")
+    stated = settings.max_length if settings else None
+    return wanted or min(stated or int(tokenizer.model_max_length), limit)
+
+
+def _lowercase(tokenizer: PreTrainedTokenizerBase, name: str) -> None:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ValueError(f"{name}: do_lower_case needs a tokenizer of the Rust kind")
+    steps: list[Any] = [normalizers.Lowercase()]
+    if backend.normalizer is not None:
+        steps.append(backend.normalizer)
+    backend.normalizer = normalizers.Sequence(steps)
+
+
+def _few(keys: Sequence[str]) -> str:
+    shown = ", ".join(keys[:6]) or "none"
+    return f"{shown} and {len(keys) - 6} more" if len(keys) > 6 else shown
