@@ -95,7 +95,6 @@ def train(cfg: DictConfig) -> float | None:
             one.check()
     if data.ledger.rejects:
         data.ledger.write(run_dir / "rejects.tsv")
-        log.warning("%s", data.ledger.summary())
 
     encoder = build(config["encoder"])
     encoder.to(_encoder_device(config["trainer"]))
@@ -381,7 +380,9 @@ def _quiet_libraries() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     warnings.filterwarnings("ignore", ".*does not have many workers.*")
     warnings.filterwarnings("ignore", ".*dataloader is not resumable.*")
-    logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", ".*LeafSpec.*")  # Lightning's own business with torch
+    for name in ("utilities.rank_zero", "trainer.connectors.checkpoint_connector"):
+        logging.getLogger(f"pytorch_lightning.{name}").setLevel(logging.WARNING)
 
 
 def _write(path: Path, text: str) -> None:

@@ -150,9 +150,7 @@ class Encoder(nn.Module, ABC):
                 bar.update(len(vectors))
         self.empty_sentences = len(sentences) - len(order)
         if self.empty_sentences:
-            log.warning(
-                "%d of %d sentences have no token: their vectors are 0", self.empty_sentences, len(sentences)
-            )
+            log.warning("%d of %d sentences have no token: their vectors are 0", self.empty_sentences, len(sentences))
         return result.finish()
 
     def _pad(self, ids: Tensor, lengths: Tensor) -> Tokens:
@@ -165,9 +163,7 @@ class Encoder(nn.Module, ABC):
         input_ids[mask] = ids
         return Tokens(input_ids, mask.long())
 
-    def _tokenize_all(
-        self, sentences: Sequence[str], progress: bool
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _tokenize_all(self, sentences: Sequence[str], progress: bool) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         # Python's integers take 36 bytes each, so every chunk is packed at once.
         starts = range(0, len(sentences), CHUNK)
         quick = not progress or len(starts) < 2
@@ -230,9 +226,7 @@ def _flatten(
     return np.fromiter(chain.from_iterable(token_ids), dtype=dtype, count=int(lengths.sum())), lengths
 
 
-def _rearranged(
-    ids: NDArray[np.int32], lengths: NDArray[np.int64], order: NDArray[np.intp]
-) -> NDArray[np.int32]:
+def _rearranged(ids: NDArray[np.int32], lengths: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.int32]:
     """The ids of the sentences in another order."""
     starts, taken = (np.cumsum(lengths) - lengths)[order], lengths[order]
     shift = starts - (np.cumsum(taken) - taken)  # from a place in the new row of ids to the old one

@@ -94,9 +94,7 @@ class LaserEncoder(Encoder):
         # Plain tensors and dictionaries: nothing of the file is executed.
         stored = torch.load(weights_file, map_location="cpu", weights_only=True)
         if not {"params", "model"} <= stored.keys():
-            raise ValueError(
-                f"{weights_file}: expected params and model of a LASER2 encoder, found {sorted(stored)}"
-            )
+            raise ValueError(f"{weights_file}: expected params and model of a LASER2 encoder, found {sorted(stored)}")
         dictionary = stored.get("dictionary") or _read_dictionary(_the_file(folder, ".cvocab"))
         encoder = cls(
             name=name,

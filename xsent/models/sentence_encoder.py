@@ -222,9 +222,7 @@ class SentenceEncoder(Encoder):
                 self.transformer.set_attn_implementation(before)
 
 
-def _load_transformer(
-    folder: str, name: str, pooling: Sequence[str], trust_remote_code: bool
-) -> PreTrainedModel:
+def _load_transformer(folder: str, name: str, pooling: Sequence[str], trust_remote_code: bool) -> PreTrainedModel:
     transformer: Any
     transformer, report = AutoModel.from_pretrained(
         folder, dtype=torch.float32, trust_remote_code=trust_remote_code, output_loading_info=True

@@ -77,9 +77,7 @@ class StaticEncoder(Encoder):
         """
         if self.tokenizer is None:
             log.info("training a tokenizer of %s pieces", f"{self.vocab_size:,}")
-            self._set_tokenizer(
-                train_unigram(texts, self.vocab_size, coverage=self.coverage, lowercase=self.lowercase)
-            )
+            self._set_tokenizer(train_unigram(texts, self.vocab_size, coverage=self.coverage, lowercase=self.lowercase))
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         encodings = self._ready().encode_batch_fast(list(sentences), add_special_tokens=False)

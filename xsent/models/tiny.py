@@ -41,9 +41,7 @@ class TinyEncoder(Encoder):
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         return [
-            [zlib.crc32(part.encode("utf-8", "replace")) % self.buckets for part in _parts(sentence)][
-                : self.max_length
-            ]
+            [zlib.crc32(part.encode("utf-8", "replace")) % self.buckets for part in _parts(sentence)][: self.max_length]
             for sentence in sentences
         ]
 

@@ -59,8 +59,7 @@ def train_unigram(texts: Iterable[str], vocab_size: int, *, coverage: float, low
         ) from error
     pieces = sentencepiece.SentencePieceProcessor(model_proto=trained.getvalue())
     vocabulary = [
-        (pieces.id_to_piece(i), round(pieces.get_score(i), SCORE_DIGITS))
-        for i in range(pieces.get_piece_size())
+        (pieces.id_to_piece(i), round(pieces.get_score(i), SCORE_DIGITS)) for i in range(pieces.get_piece_size())
     ]
     tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=0, byte_fallback=False))
     steps: list[normalizers.Normalizer] = [normalizers.NFKC()]

@@ -1,0 +1,188 @@
+"""One training step of each disentangling host, with and without ORACLE, against its matrix products alone.
+
+``python -m benchmarks.oracle_step`` prints one line per host. What is timed is ``DisentanglingRecipe.training_step``
+itself (heads, losses, backward, Adam, MEAT's discriminator) without Lightning's loop around it, and the very products
+that the step cannot do without, of the same shapes, as bare ``torch.mm``. The two are timed in turns, so that whatever
+else the machine does falls on both.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from xsent.batch import EmbeddedBatch, Pairs
+from xsent.models.encoder import Encoder
+from xsent.recipes.disentangling import DisentanglingRecipe
+
+PAIRS, DIM, LANGUAGES = 512, 768, 13  # the released ORACLE configuration
+LIMIT = 1.5  # a step may take this many times its products
+REPETITIONS = 40
+WARM_UP = 5
+
+
+class Row(NamedTuple):
+    """Medians in milliseconds; ``ratio`` is the median of the ratios of neighbouring measurements."""
+
+    name: str
+    step: float
+    products: float
+    ratio: float
+
+
+class _BareStep(DisentanglingRecipe):
+    """The recipe's own step, with plain optimizers and no trainer to log to."""
+
+    def start(self) -> None:
+        self.classifier = nn.Linear(DIM, LANGUAGES)
+        found = self.configure_optimizers()
+        each = found if isinstance(found, list) else [{"optimizer": found}]
+        self.plain = [_PlainOptimizer(one["optimizer"]) for one in each]
+
+    def optimizers(self, use_pl_optimizer: bool = True) -> Any:
+        return self.plain
+
+    def lr_schedulers(self) -> Any:
+        return None
+
+    def manual_backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
+        loss.backward()
+
+    def count_batch(self) -> None:
+        self.batches_seen += 1
+
+    def log_terms(self, prefix: str, terms: Mapping[str, Tensor], rows: int) -> None:
+        pass
+
+
+class _PlainOptimizer:
+    """What Lightning wraps around an optimizer, less Lightning."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
+        self.optimizer = optimizer
+        self.zero_grad = optimizer.zero_grad
+        self.step = optimizer.step
+
+
+class _FrozenStub:
+    """All that the recipe asks of an encoder before it sees text."""
+
+    dim = DIM
+    name = "stub"
+
+
+def training_step(host: str, *, variant: str | None, batch: EmbeddedBatch) -> Callable[[], None]:
+    """A function that takes one optimisation step on the batch; ``variant`` None is the host alone."""
+    names = {
+        "dream": ("meaning", "reconstruction", "language_embedding", "language_identification"),
+        "meat": ("reconstruction", "cross_reconstruction", "language_embedding", "adversarial"),
+    }
+    weight = 0.0 if variant is None else 1.0
+    recipe = _BareStep(
+        encoder=cast(Encoder, _FrozenStub()),
+        host=host,
+        seed=0,
+        hidden=[],
+        partners="language_aware",
+        oracle={"variant": variant or "paper", "pairs": "off_diagonal", "same_language": True},
+        weights={
+            **{name: dict.fromkeys(terms, 1.0) for name, terms in names.items()},
+            "oracle": {"intra_class": weight, "inter_class": weight},
+        },
+        optimizer=partial(torch.optim.Adam, lr=1e-5, fused=True),
+        scheduler=None,
+    )
+    recipe.start()
+    return lambda: recipe.training_step(batch, 0)
+
+
+def matrix_products(host: str) -> Callable[[], None]:
+    """A function that does the products of one step and nothing else, results into memory held ready.
+
+    Heads: per side and part one product forward and one for the gradient of the weights; the embeddings
+    are frozen and need none. Classifier, per side: forward, gradient of its weights, gradient of its
+    input; MEAT runs its discriminator forward twice, once for its own step.
+    """
+    x, weight, out = torch.randn(PAIRS, DIM), torch.randn(DIM, DIM), torch.empty(PAIRS, DIM)
+    out_weight = torch.empty(DIM, DIM)
+    few, small, small_weight = torch.randn(PAIRS, LANGUAGES), torch.randn(LANGUAGES, DIM), torch.empty(LANGUAGES, DIM)
+    logits = torch.empty(PAIRS, LANGUAGES)
+    forwards = 2 if host == "meat" else 1
+
+    def run() -> None:
+        for _side in range(2):
+            for _part in range(2):
+                torch.mm(x, weight.T, out=out)
+                torch.mm(out.T, x, out=out_weight)
+            for _ in range(forwards):
+                torch.mm(x, small.T, out=logits)
+            torch.mm(few.T, x, out=small_weight)
+            torch.mm(few, small, out=out)
+
+    return run
+
+
+def random_batch() -> EmbeddedBatch:
+    """Pairs of English with twelve languages, the vectors at random."""
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.arange(PAIRS)
+    target_lang = torch.randint(1, LANGUAGES, (PAIRS,), generator=generator)
+    pairs = Pairs(row=rows, group=rows, source_lang=torch.zeros_like(rows), target_lang=target_lang)
+    vectors = torch.randn(2, PAIRS, DIM, generator=generator)
+    return EmbeddedBatch(vectors[0], vectors[1], pairs)
+
+
+def _seconds(run: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def compare(name: str, step: Callable[[], None], products: Callable[[], None], repetitions: int) -> Row:
+    """Time the two in turns."""
+    for _ in range(WARM_UP):
+        step(), products()
+    times = [(_seconds(step), _seconds(products)) for _ in range(repetitions)]
+    return Row(
+        name,
+        step=1e3 * statistics.median(a for a, _ in times),
+        products=1e3 * statistics.median(b for _, b in times),
+        ratio=statistics.median(a / b for a, b in times),
+    )
+
+
+def measure(repetitions: int = REPETITIONS) -> list[Row]:
+    """A row per host and variant."""
+    # As a run does it: subnormal numbers would make the clustering term slow.
+    torch.set_flush_denormal(True)
+    torch.manual_seed(0)
+    batch = random_batch()
+    return [
+        compare(
+            f"{host}{' + ' + variant if variant else ''}",
+            training_step(host, variant=variant, batch=batch),
+            matrix_products(host),
+            repetitions,
+        )
+        for host in ("dream", "meat")
+        for variant in (None, "paper", "oracle_new")
+    ]
+
+
+def main() -> None:
+    """Print the rows."""
+    print(f"one training step at {PAIRS} pairs x {DIM}, {torch.get_num_threads()} threads; limit {LIMIT}")
+    print(f"{'':22}{'step ms':>9}{'products ms':>13}{'ratio':>8}")
+    for row in measure():
+        mark = "" if row.ratio <= LIMIT else "  OVER"
+        print(f"{row.name:22}{row.step:9.1f}{row.products:13.1f}{row.ratio:8.2f}{mark}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Small runs for tests: a toy bitext and a config composed as the command line does."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from xsent.run import register_resolvers
+
+ROOT = Path(__file__).resolve().parent.parent
+CONCEPTS = 60
+
+
+def toy_bitext(folder: Path, pairs: int = 320) -> Path:
+    """Three made-up languages: a concept's word in each is its number with the language's letter."""
+    rng = random.Random(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    for lang in ("de", "fr", "es"):
+        rows = []
+        for _ in range(pairs):
+            concepts = [rng.randrange(CONCEPTS) for _ in range(4)]
+            rows.append(f"{_say('e', concepts)}\t{_say(lang[0], concepts)}\ttoy")
+        (folder / f"en-{lang}.tsv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def _say(letter: str, concepts: list[int]) -> str:
+    return " ".join(letter + chr(97 + number // 10) + chr(107 + number % 10) for number in concepts)
+
+
+def config(name: str, tmp_path: Path, *overrides: str) -> DictConfig:
+    """Compose ``conf/<name>.yaml``; the run goes to ``tmp_path/run``, caches to ``tmp_path/cache``."""
+    register_resolvers()
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        cfg: DictConfig = compose(
+            name, [f"run_dir={tmp_path / 'run'}", f"cache_dir={tmp_path / 'cache'}", *overrides]
+        )
+    return cfg
+
+
+def toy_overrides(root: Path, *more: str) -> list[str]:
+    """A run on ``toy_bitext`` that takes seconds."""
+    return [
+        "data=bitext", f"data.root={root}", "data.global_batch_size=64", "data.valid_share=0.1",
+        "data.test_share=0.1", "pictures=none", "logger=none", *more,
+    ]  # fmt: skip
+
+
+def tiny_static() -> list[str]:
+    """A small static encoder, trained from scratch."""
+    return ["encoder=static", "encoder.dim=32", "encoder.vocab_size=300", "recipe.tokenizer_sentences=500"]
+
+
+def state_of(path: Path) -> dict[str, Any]:
+    """The weights of a checkpoint."""
+    from xsent.checkpoint import load_checkpoint
+
+    state: dict[str, Any] = load_checkpoint(path)["state_dict"]
+    return state

@@ -1,0 +1,105 @@
+"""Every recipe composes with every encoder and data set, and every key of a config fits its target."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra.utils import get_object
+from omegaconf import OmegaConf
+
+from tests.helpers import ROOT, config
+from xsent.run import check_targets
+
+CONF = ROOT / "conf"
+# Given by `xsent.run`, which alone knows them.
+GIVEN_BY_RUN = {
+    "xsent.recipes.": {"encoder"},
+    "pytorch_lightning.Trainer": {"callbacks", "logger", "plugins", "default_root_dir"},
+    "xsent.data.readers.": {"ledger", "root"},
+    "xsent.data.cldr.": {"ledger", "root"},
+    "xsent.data.tatoeba.": {"root", "languages"},
+    "xsent.losses.": {"anchor", "candidates", "offset", "groups", "candidate_groups"},
+    "xsent.recipes.schedules.": {"optimizer", "total_steps"},
+    "torch.optim.": {"params"},
+}
+
+
+def options(group: str) -> list[str]:
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+def targets(node: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(node, Mapping):
+        if "_target_" in node:
+            yield where, node
+        for key, value in node.items():
+            yield from targets(value, f"{where}.{key}")
+    elif isinstance(node, list):
+        for number, value in enumerate(node):
+            yield from targets(value, f"{where}[{number}]")
+
+
+def composed(tmp_path: Path, name: str, *overrides: str) -> dict[str, Any]:
+    cfg = config(name, tmp_path, *overrides)
+    return OmegaConf.to_container(cfg, resolve=True)  # type: ignore[return-value]
+
+
+def check_signatures(plain: dict[str, Any]) -> None:
+    check_targets(plain)
+    for where, node in targets(plain):
+        target = str(node["_target_"])
+        signature = inspect.signature(get_object(target))
+        keys = {key for key in node if key not in ("_target_", "_partial_", "_convert_", "_recursive_")}
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+        unknown = keys - signature.parameters.keys()
+        assert not unknown or open_ended, f"{where}: {target} has no parameters {sorted(unknown)}"
+        if not target.startswith("xsent."):
+            continue
+        for name, parameter in signature.parameters.items():
+            if name in keys:
+                assert parameter.default is parameter.empty, f"{where}.{name} has a second default in {target}"
+            elif parameter.default is parameter.empty:
+                given = set().union(*(names for start, names in GIVEN_BY_RUN.items() if target.startswith(start)))
+                assert name in given, f"{where}: {target} needs {name}, no config gives it"
+
+
+@pytest.mark.parametrize("recipe", options("recipe"))
+@pytest.mark.parametrize("encoder", options("encoder"))
+def test_every_recipe_composes_with_every_encoder(tmp_path: Path, recipe: str, encoder: str) -> None:
+    check_signatures(composed(tmp_path, "train", f"recipe={recipe}", f"encoder={encoder}"))
+
+
+@pytest.mark.parametrize("group", ["data", "evaluator", "trainer", "logger", "pictures", "debug"])
+def test_every_option_of_a_group_composes(tmp_path: Path, group: str) -> None:
+    for option in options(group):
+        check_signatures(composed(tmp_path, "train", "recipe=labse", f"{group}={option}"))
+
+
+@pytest.mark.parametrize("name", sorted(str(p.relative_to(CONF / "experiment").with_suffix("")) for p in (CONF / "experiment").rglob("*.yaml")))
+def test_every_experiment_composes(tmp_path: Path, name: str) -> None:
+    plain = composed(tmp_path, "train", f"experiment={name}")
+    check_signatures(plain)
+
+
+@pytest.mark.parametrize("evaluator", [name for name in options("evaluator") if name not in ("none", "heldout")])
+def test_evaluation_composes(tmp_path: Path, evaluator: str) -> None:
+    check_signatures(composed(tmp_path, "evaluate", f"evaluator={evaluator}"))
+
+
+def test_an_option_on_the_command_line_beats_the_recipe_and_the_experiment(tmp_path: Path) -> None:
+    plain = composed(tmp_path, "train", "experiment=mini", "data=cldr", "trainer.max_epochs=7")
+    assert plain["data"]["name"] == "cldr"
+    assert plain["trainer"]["max_epochs"] == 7
+    assert plain["recipe"]["loss"]["margin"] == 0.1
+
+
+def test_dream_and_meat_are_oracle_without_its_terms(tmp_path: Path) -> None:
+    for host in ("dream", "meat"):
+        recipe = composed(tmp_path, "train", f"recipe={host}")["recipe"]
+        assert recipe["host"] == host
+        assert set(recipe["weights"]["oracle"].values()) == {0.0}
+        assert set(recipe["weights"][host].values()) == {1.0}
