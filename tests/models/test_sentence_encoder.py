@@ -72,7 +72,7 @@ def labse_like(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """[CLS], Dense with tanh, Normalize, saved by sentence-transformers."""
     pytest.importorskip("sentence_transformers")
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 
     folder = tmp_path_factory.mktemp("labse_like")
     torch.manual_seed(1)

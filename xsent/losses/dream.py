@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from xsent.batch import Parts
-from xsent.similarity import pairwise_cos_sim
+from xsent.losses.cosine import row_cosines
 
 
 class DreamTerms(NamedTuple):
@@ -42,7 +42,7 @@ def dream_terms(source: DreamSide, target: DreamSide) -> DreamTerms:
         The released code of DREAM; digest of Ki et al. 2024, section 2.1. A term that pushes the two
         languages apart is computed in both code bases, left out of their sums, and not here.
     """
-    aligned = 1 - pairwise_cos_sim(source.parts.meaning, target.parts.meaning)  # (N,)
+    aligned = 1 - row_cosines(source.parts.meaning, target.parts.meaning)  # (N,)
     return DreamTerms(
         meaning=aligned.mean() + _unrelated(source) + _unrelated(target),
         reconstruction=_reconstruction(source) + _reconstruction(target),
@@ -57,11 +57,11 @@ def _reconstruction(side: DreamSide) -> Tensor:
 
 
 def _unrelated(side: DreamSide) -> Tensor:
-    return pairwise_cos_sim(side.parts.meaning, side.random_meaning).clamp(min=0).mean()
+    return row_cosines(side.parts.meaning, side.random_meaning).clamp(min=0).mean()
 
 
 def _same_language(side: DreamSide) -> Tensor:
-    distance = 1 - pairwise_cos_sim(side.parts.language, side.random_language)  # (N,)
+    distance = 1 - row_cosines(side.parts.language, side.random_language)  # (N,)
     kept = side.has_random_language.to(distance.dtype)
     return (distance * kept).sum() / kept.sum().clamp(min=1)
 

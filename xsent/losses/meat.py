@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from xsent.batch import Parts
-from xsent.similarity import pairwise_cos_sim
+from xsent.losses.cosine import row_cosines
 
 
 class MeatTerms(NamedTuple):
@@ -44,7 +44,7 @@ def meat_terms(
         + _distance(target.meaning + target.language, target_embeddings),
         cross_reconstruction=_distance(source.meaning + target.language, target_embeddings)
         + _distance(target.meaning + source.language, source_embeddings),
-        language_embedding=pairwise_cos_sim(source.language, target.language).clamp(min=0).mean(),
+        language_embedding=row_cosines(source.language, target.language).clamp(min=0).mean(),
         adversarial=_uniform_cross_entropy(source_logits) + _uniform_cross_entropy(target_logits),
     )
 
@@ -57,7 +57,7 @@ def discriminator_loss(
 
 
 def _distance(a: Tensor, b: Tensor) -> Tensor:
-    return (1 - pairwise_cos_sim(a, b)).mean()
+    return (1 - row_cosines(a, b)).mean()
 
 
 def _uniform_cross_entropy(logits: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from xsent.batch import Parts
+from xsent.losses.cosine import row_cosines, sum_of_cosines
 from xsent.losses.partners import next_of_label
-from xsent.similarity import pairwise_cos_sim, unit
 
 VARIANTS = (
     "paper",
@@ -66,67 +66,56 @@ def oracle_terms(
         return OracleTerms(
             _scatter(source.language, source_lang, pairs, same_language)
             + _scatter(target.language, target_lang, pairs, same_language),
-            _positive_cosine(source.meaning, source.language) + _positive_cosine(target.meaning, target.language),
+            _positive_cosine(*source) + _positive_cosine(*target),
         )
     return _released(source, target, variant)
 
 
 def _released(source: Parts, target: Parts, variant: str) -> OracleTerms:
-    nothing = source.language.new_zeros(())
-    intra = inter = nothing
-    languages = pairwise_cos_sim(source.language, target.language)  # (N,)
+    intra = inter = source.language.new_zeros(())
     if variant in ("oracle_new", "oracle_abs", "oracle_pair", "oracle_old"):
         # The release averages the whole matrix of cosines, the diagonal of ones included.
-        intra = 2 - _mean_cosine(source.language) - _mean_cosine(target.language)
+        one_label = source.language.new_zeros(len(source.language), dtype=torch.int64)
+        intra, other = (_scatter(side.language, one_label, "with_diagonal", False) for side in (source, target))
+        intra = intra + other
     if variant == "oracle_old":
-        intra = intra + 1 - pairwise_cos_sim(source.meaning, target.meaning).mean()
+        intra = intra + 1 - row_cosines(source.meaning, target.meaning).mean()
         inter = (
-            pairwise_cos_sim(source.meaning, source.language).abs().mean()
-            + pairwise_cos_sim(target.meaning, target.language).abs().mean()
-            + languages.clamp(min=0).mean()
+            row_cosines(source.meaning, source.language).abs().mean()
+            + row_cosines(target.meaning, target.language).abs().mean()
+            + _positive_cosine(source.language, target.language)
         )
     elif variant in ("oracle_new", "oracle_orth"):
-        inter = languages.clamp(min=0).mean()
+        inter = _positive_cosine(source.language, target.language)
     elif variant == "oracle_abs":
-        inter = languages.abs().mean()
+        inter = row_cosines(source.language, target.language).abs().mean()
     elif variant in ("oracle_main", "oracle_all"):
-        means = [
-            _positive_cosine(source.meaning, source.language),
-            _positive_cosine(target.meaning, target.language),
-        ]
+        means = [_positive_cosine(*source), _positive_cosine(*target)]
         if variant == "oracle_all":
-            means.append(languages.clamp(min=0).mean())
+            means.append(_positive_cosine(source.language, target.language))
         inter = torch.stack(means).mean()
     return OracleTerms(intra, inter)
 
 
 def _positive_cosine(a: Tensor, b: Tensor) -> Tensor:
-    return pairwise_cos_sim(a, b).clamp(min=0).mean()
-
-
-def _mean_cosine(x: Tensor) -> Tensor:
-    """Mean of the N x N cosines of the rows of ``x`` (N, D), diagonal included."""
-    mean = unit(x).mean(dim=0)  # (D,)
-    return mean @ mean
+    return row_cosines(a, b).clamp(min=0).mean()
 
 
 def _scatter(language: Tensor, lang: Tensor, pairs: str, same_language: bool) -> Tensor:
     """1 - the mean cosine of the pairs of rows that equation (5) compares; 0 when there are none."""
     if not same_language:
         lang = torch.zeros_like(lang)
-    u = unit(language)  # (N, D)
     if pairs == "cyclic":
         partner = next_of_label(lang)
-        alone = partner == torch.arange(len(lang), device=lang.device)
-        cosines = (u * u[partner]).sum(dim=-1).masked_fill(alone, 0.0)
-        compared = (~alone).sum()
-        return torch.where(compared > 0, 1 - cosines.sum() / compared.clamp(min=1), cosines.sum() * 0)
-    counts = lang.bincount().to(u.dtype)  # (L,)
-    sums = u.new_zeros(len(counts), u.size(1)).index_add(0, lang, u)  # (L, D)
-    total = sums.square().sum()  # all cosines within a language, the diagonal included
-    compared = counts.square().sum()
-    if pairs == "off_diagonal":
-        total = total - u.square().sum()
-        compared = compared - counts.sum()
+        cosines = row_cosines(language, language[partner])
+        # A row that is its own partner is alone in its language.
+        compared = partner != torch.arange(len(lang), device=lang.device)
+        total, number = (cosines * compared).sum(), compared.sum()
+    else:
+        counts = lang.bincount()  # (L,)
+        total, diagonal = sum_of_cosines(language, lang, len(counts))
+        number = counts.square().sum()
+        if pairs == "off_diagonal":
+            total, number = total - diagonal, number - len(lang)
     # A language that occurs once has no pair and drops out by itself.
-    return torch.where(compared > 0, 1 - total / compared.clamp(min=1), total * 0)
+    return torch.where(number > 0, 1 - total / number.clamp(min=1), total * 0)

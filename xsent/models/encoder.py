@@ -32,14 +32,17 @@ class Encoder(nn.Module, ABC):
         name: for tables and messages.
         dim: size D of a vector.
         padding_id: what fills a batch of ids; never looked at.
-        encode_tokens: padded tokens in a batch of ``encode``; nobody tunes it, it never changes a result.
+        cpu_tokens, gpu_tokens: padded tokens in a batch of ``encode``; they never change a result.
         empty_sentences: how many sentences of the last ``encode`` had no token; their vectors are 0.
     """
 
     name: str
     dim: int
     padding_id: int = 0
-    encode_tokens: int = 4096
+    # What a batch computes should stay in a CPU's cache (tried: 1,024 tokens a sixth faster than 2,048, a
+    # half faster than 4,096) and fill a GPU.
+    cpu_tokens: int = 1024
+    gpu_tokens: int = 32_768
     empty_sentences: int = 0
 
     @abstractmethod
@@ -112,7 +115,7 @@ class Encoder(nn.Module, ABC):
 
         Args:
             sentences: N texts. One without a token gets the zero vector and is counted.
-            token_budget: padded tokens in a batch, by default ``encode_tokens``; batches are made of
+            token_budget: padded tokens in a batch, by default what suits the device; batches are made of
                 sentences of similar length.
             progress: show a progress bar.
             bfloat16: compute with a copy of the weights in bfloat16; the result is float32 all the same.
@@ -135,7 +138,8 @@ class Encoder(nn.Module, ABC):
         bar = tqdm(total=len(order), desc=f"encoding with {self.name}", disable=not progress, unit=" texts")
         with bar, torch.inference_mode(), self._evaluating(), self._in_bfloat16(bfloat16):
             device, first = self.device, 0
-            for rows in _batches(lengths, token_budget or self.encode_tokens):
+            usual = self.cpu_tokens if device.type == "cpu" else self.gpu_tokens
+            for rows in _batches(lengths, token_budget or usual):
                 batch = ids[first : first + int(lengths[rows].sum())]
                 first += len(batch)
                 vectors = self.embed_ids(

@@ -42,6 +42,7 @@ class LaserEncoder(Encoder):
     """
 
     padding_id = PADDING
+    cpu_tokens = 8192  # a step of the LSTM multiplies one token of every sentence: many sentences at once
 
     def __init__(
         self,

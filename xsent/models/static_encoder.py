@@ -41,7 +41,7 @@ class StaticEncoder(Encoder):
         seed: of these vectors.
     """
 
-    encode_tokens = 131_072  # no attention, no padding: large batches cost nothing
+    cpu_tokens = gpu_tokens = 131_072  # no products, no padding: large batches cost nothing
 
     def __init__(
         self,
@@ -81,7 +81,18 @@ class StaticEncoder(Encoder):
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         encodings = self._ready().encode_batch_fast(list(sentences), add_special_tokens=False)
-        return [_known(encoding.ids)[: self.max_length] for encoding in encodings]
+        return [
+            self._known(encoding.ids)[: self.max_length] if sentence.strip() else []
+            for sentence, encoding in zip(sentences, encodings, strict=True)
+        ]
+
+    def _known(self, ids: list[int]) -> list[int]:
+        if UNKNOWN not in ids:
+            return ids
+        # What no piece covers says nothing; a vector for it would pull all such sentences together. So
+        # would the mark of a word's beginning, were it all that is left.
+        known = [piece for piece in ids if piece != UNKNOWN]
+        return known if any(piece != self._mark for piece in known) else []
 
     def tokenizer_digest(self) -> str:
         content = f"{self.max_length} {self._ready().to_str()}"
@@ -106,13 +117,12 @@ class StaticEncoder(Encoder):
     # ---- files
 
     def save(self, folder: Path) -> None:
-        """Write ``config.json``, ``tokenizer.json`` and int8 vectors with a float16 scale per piece."""
+        """Write ``config.json``, ``tokenizer.json`` and int8 vectors with a scale per piece."""
         tokenizer = self._ready()
         folder.mkdir(parents=True, exist_ok=True)
         vectors = self.vectors.detach().float().cpu()
-        # Rounded up to float16 first, so that no value falls outside int8 after it.
-        scale = (vectors.abs().amax(dim=1) / 127 * (1 + 2**-10)).half().clamp(min=2**-14)  # (V,)
-        quantised = (vectors / scale.float()[:, None]).round().clamp(-127, 127).to(torch.int8)
+        scale = vectors.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny) / 127  # (V,)
+        quantised = (vectors / scale[:, None]).round().to(torch.int8)
         save_file({"vectors": quantised, "scale": scale}, folder / "vectors.safetensors")
         (folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
         config = {"name": self.name, "dim": self.dim, "max_length": self.max_length}
@@ -182,6 +192,7 @@ class StaticEncoder(Encoder):
 
     def _set_tokenizer(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
+        self._mark: int | None = tokenizer.token_to_id("▁")
         size = tokenizer.get_vocab_size()
         if len(self.vectors) != size:
             generator = torch.Generator().manual_seed(self.seed)
@@ -192,8 +203,3 @@ class StaticEncoder(Encoder):
 def bundled_folder() -> Path:
     """Where the encoder ``mini`` lies inside this package."""
     return Path(str(resources.files("xsent"))) / "assets" / "mini"
-
-
-def _known(ids: list[int]) -> list[int]:
-    # What no piece covers says nothing; a vector for it would pull all such sentences together.
-    return [piece for piece in ids if piece != UNKNOWN] if UNKNOWN in ids else ids

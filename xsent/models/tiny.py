@@ -28,7 +28,7 @@ class TinyEncoder(Encoder):
         seed: of the vectors.
     """
 
-    encode_tokens = 65_536
+    cpu_tokens = gpu_tokens = 131_072
 
     def __init__(self, *, name: str, dim: int, buckets: int, max_length: int, seed: int) -> None:
         super().__init__()
