@@ -52,12 +52,14 @@ def check_signatures(plain: dict[str, Any]) -> None:
     check_targets(plain)
     for where, node in targets(plain):
         target = str(node["_target_"])
-        signature = inspect.signature(get_object(target))
+        built = get_object(target)
+        signature = inspect.signature(built)
         keys = {key for key in node if key not in ("_target_", "_partial_", "_convert_", "_recursive_")}
         open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
         unknown = keys - signature.parameters.keys()
         assert not unknown or open_ended, f"{where}: {target} has no parameters {sorted(unknown)}"
-        if not target.startswith("xsent."):
+        constructor = built.__init__ if inspect.isclass(built) else built
+        if not constructor.__module__.startswith("xsent."):  # also what a class of ours inherits
             continue
         for name, parameter in signature.parameters.items():
             if name in keys:
