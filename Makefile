@@ -8,7 +8,7 @@ PYTEST  = $(BIN)/python -m pytest
 .PHONY: demo test check lint types slow bench mini clean
 
 demo: $(VENV)/.core
-	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr +experiment=demo
+	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
 
 test: $(VENV)/.dev
 	$(PYTEST) -m "not slow and not gpu" -n 2

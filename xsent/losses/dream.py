@@ -77,7 +77,10 @@ def with_partners(
         language: (N,) row of its partner of the same language; its own row where it has none.
     """
     own = torch.arange(len(lang), device=lang.device)
-    return DreamSide(parts, embeddings, logits, lang, parts.meaning[meaning], parts.language[language], language != own)
+    # As `parts.meaning[meaning]`, gradient included in half the time.
+    random_meaning = F.embedding(meaning, parts.meaning)
+    random_language = F.embedding(language, parts.language)
+    return DreamSide(parts, embeddings, logits, lang, random_meaning, random_language, language != own)
 
 
 def with_half_batch(parts: Parts, embeddings: Tensor, logits: Tensor, lang: Tensor) -> DreamSide:
