@@ -29,7 +29,7 @@ def oracle_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = toy_bitext(tmp_path / "data")
     overrides = toy_overrides(
         root, "recipe=oracle", "encoder=mini", "recipe.optimizer.lr=0.003", "trainer.max_epochs=3",
-        "pictures=default", "pictures.pairs_per_language=5", "expected={heldout/meaning/deu/accuracy: 50.0}",
+        "pictures=default", "pictures.pairs_per_language=5", "+expected={heldout/meaning/deu/accuracy: 50.0}",
     )  # fmt: skip
     train(config("train", tmp_path, *overrides))
     return tmp_path
@@ -136,7 +136,7 @@ def test_a_nan_loss_stops_the_run_names_the_rows_and_keeps_the_last_checkpoint(
         (["recipe=oracle", "data.global_batch_size=100000"], "larger than the training split"),
         (["recipe=oracle", "data.languages=[xx]"], "unknown language 'xx'"),
         (["recipe=oracle", "data.languages=[rus]"], r"no .*rus"),
-        (["recipe=labse", "trainer.limit_train_batches=2"], "breaks exact resuming"),
+        (["recipe=labse", "+trainer.limit_train_batches=2"], "breaks exact resuming"),
         (["recipe=labse", "evaluator=tatoeba", "evaluator.root=/nowhere"], "/nowhere"),
         (["recipe=labse", "data.root=/nowhere"], "/nowhere"),
         (["recipe=labse", "recipe.loss._target_=torch.load"], r"recipe\.loss\._target_: torch\.load may not be built"),

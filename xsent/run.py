@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import InstantiationException
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 
@@ -195,7 +196,11 @@ def build(config: Mapping[str, Any]) -> Any:
         ValueError: a ``_target_`` is outside this project and not on the list of allowed classes.
     """
     check_targets(config)
-    return instantiate(dict(config), _convert_="all")
+    try:
+        return instantiate(dict(config), _convert_="all")
+    except InstantiationException as error:
+        # What went wrong is said by the class that refused its arguments.
+        raise (error.__cause__ or error) from None
 
 
 def check_targets(config: object, where: str = "config") -> None:

@@ -1,10 +1,7 @@
-"""One, two and four gloo processes give the loss and the gradient of one."""
+"""1, 2 and 4 processes take the same step: same value, same gradient, no row lost or counted twice."""
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,93 +9,123 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
-from xsent.distributed import gather_by_index, gather_rows, gather_uneven_rows, rank, world_size
-from xsent.losses import additive_margin_softmax, oracle_terms
-from xsent.models.heads import DisentanglingHeads
 from xsent.batch import Parts
+from xsent.distributed import gather_by_index, gather_rows, gather_uneven_rows, rank
+from xsent.losses import additive_margin_softmax, oracle_terms, weighted_sum
 
-GLOBAL_BATCH, DIM = 8, 6
-
-
-def inputs() -> tuple[Tensor, Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(3)
-    source, target = torch.randn(2, GLOBAL_BATCH, DIM, generator=generator, dtype=torch.float64)
-    return source, target, torch.tensor([0, 1, 2, 2, 3, 4, 5, 5])
+PAIRS, DIM = 8, 5  # of the global batch
+ROWS = 7  # to be put back in order; no number of processes but 1 divides it
+WORLDS = (1, 2, 4)
 
 
-def weight() -> Tensor:
-    return torch.randn(DIM, DIM, generator=torch.Generator().manual_seed(4), dtype=torch.float64).requires_grad_()
+class Ranking(nn.Module):
+    """The labse recipe's step: own anchors against the candidates of all ranks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Linear(DIM, DIM, dtype=torch.float64)
+
+    def forward(self, source: Tensor, target: Tensor, groups: Tensor) -> Tensor:
+        source, target = self.encoder(source), self.encoder(target)
+        settings: dict[str, Any] = {
+            "margin": 0.3,
+            "scale": 10.0,
+            "offset": rank() * len(source),
+            "groups": groups,
+            "candidate_groups": gather_rows(groups),
+        }
+        forward = additive_margin_softmax(source, gather_rows(target), **settings)
+        return forward + additive_margin_softmax(target, gather_rows(source), **settings)
 
 
-def mine(x: Tensor) -> Tensor:
-    return x.chunk(world_size())[rank()]
+class Clustering(nn.Module):
+    """The disentangling recipe's step: every rank compares all pairs of the global batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meaning = nn.Linear(DIM, DIM, dtype=torch.float64)
+        self.language = nn.Linear(DIM, DIM, dtype=torch.float64)
+
+    def forward(self, source: Tensor, target: Tensor, lang: Tensor) -> Tensor:
+        parts = [Parts(gather_rows(self.meaning(side)), gather_rows(self.language(side))) for side in (source, target)]
+        lang = gather_rows(lang)
+        terms = oracle_terms(
+            *parts, lang.clamp(max=0), lang, variant="paper", pairs="off_diagonal", same_language=True
+        )  # fmt: skip
+        return weighted_sum(terms, {"intra_class": 1.0, "inter_class": 1.0})
 
 
-def ranking_step() -> tuple[Tensor, Tensor]:
-    """Translation ranking as the recipe does it: loss and DDP's averaged gradient of a shared weight."""
-    (source, target, groups), shared = inputs(), weight()
-    a, b = mine(source) @ shared, mine(target) @ shared
-    own, everyone, offset = mine(groups), groups, rank() * len(a)
-    kept = {"margin": 0.3, "scale": 5.0, "offset": offset, "groups": own, "candidate_groups": everyone}
-    loss = additive_margin_softmax(a, gather_rows(b), **kept) + additive_margin_softmax(b, gather_rows(a), **kept)
-    (gradient,) = torch.autograd.grad(loss, shared)
-    return averaged(loss.detach()), averaged(gradient)
+STEPS = {"ranking": Ranking, "clustering": Clustering}
 
 
-def oracle_step() -> tuple[Tensor, Tensor]:
-    """Heads on local rows, the terms on all rows, as the disentangling recipe does it."""
-    source, target, lang = inputs()
+def batch() -> tuple[Tensor, Tensor, Tensor]:
+    """Source, target, and labels that serve as groups and as languages: three values, rows apart share one."""
+    generator = torch.Generator().manual_seed(1)
+    vectors = torch.randn(2, PAIRS, DIM, dtype=torch.float64, generator=generator)
+    return vectors[0], vectors[1], torch.tensor([0, 1, 2, 1, 0, 2, 1, 1])
+
+
+def take_step(name: str, start: int, stop: int, *, ddp: bool) -> dict[str, Any]:
     torch.manual_seed(0)
-    heads = DisentanglingHeads(DIM, []).double()
-    parts = [Parts(*(gather_rows(part) for part in heads(mine(x)))) for x in (source, target)]
-    terms = oracle_terms(*parts, lang % 2, lang % 3, variant="paper", pairs="off_diagonal", same_language=True)
-    gradients = torch.autograd.grad(sum(terms), list(heads.parameters()))
-    return sum(terms).detach(), averaged(torch.cat([g.flatten() for g in gradients]))
+    module: nn.Module = STEPS[name]()
+    step = DistributedDataParallel(module) if ddp else module
+    loss = step(*(column[start:stop] for column in batch()))
+    loss.backward()
+    return {
+        "loss": loss.detach(),
+        "gradients": {name: parameter.grad for name, parameter in module.named_parameters()},
+    }
 
 
-def averaged(x: Tensor) -> Tensor:
-    if world_size() > 1:
-        dist.all_reduce(x)
-    return x / world_size()
+def rows_of(own: int, world: int) -> Tensor:
+    """Unevenly shared: everything from the rank's own number in steps of the world size."""
+    return torch.arange(own, ROWS, world)
 
 
-def worker(number: int, processes: int, port: int, step: Callable[[], Any], out: str) -> None:
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+def work(own: int, world: int, folder: str) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=number, world_size=processes)
-    torch.save(step(), f"{out}/{number}.pt")
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet{world}", rank=own, world_size=world)
+    per_rank = PAIRS // world
+    found: dict[str, Any] = {
+        name: take_step(name, own * per_rank, (own + 1) * per_rank, ddp=True) for name in STEPS
+    }  # fmt: skip
+    index = rows_of(own, world)
+    vectors = torch.stack([index * 10.0, index + 0.5], dim=1)
+    found["by_index"] = gather_by_index(vectors, index, ROWS)
+    found["uneven"] = gather_uneven_rows(index)
+    torch.save(found, f"{folder}/found{world}_{own}.pt")
+    dist.barrier()
     dist.destroy_process_group()
 
 
-def run(processes: int, step: Callable[[], Any], tmp_path: Path) -> list[Any]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    mp.spawn(worker, (processes, port, step, str(tmp_path)), nprocs=processes)
-    return [torch.load(tmp_path / f"{number}.pt", weights_only=True) for number in range(processes)]
+@pytest.fixture(scope="module", params=WORLDS, ids=lambda world: f"{world} processes")
+def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What each rank found."""
+    folder: Path = tmp_path_factory.mktemp("ranks")
+    mp.spawn(work, args=(request.param, str(folder)), nprocs=request.param)
+    return [torch.load(folder / f"found{request.param}_{own}.pt", weights_only=True) for own in range(request.param)]
 
 
-@pytest.mark.parametrize("processes", [1, 2, 4])
-@pytest.mark.parametrize("step", [ranking_step, oracle_step])
-def test_value_and_gradient_equal_those_of_one_process(
-    tmp_path: Path, processes: int, step: Callable[[], tuple[Tensor, Tensor]]
-) -> None:
-    loss, gradient = step()
-    assert gradient.abs().max() > 0
-    for found_loss, found_gradient in run(processes, step, tmp_path):
-        torch.testing.assert_close(found_loss, loss)
-        torch.testing.assert_close(found_gradient, gradient)
+@pytest.mark.parametrize("name", STEPS)
+def test_value_and_gradient_equal_those_of_one_process(found: list[dict[str, Any]], name: str) -> None:
+    expected = take_step(name, 0, PAIRS, ddp=False)
+    assert all(gradient.abs().max() > 1e-3 for gradient in expected["gradients"].values())
+    mean_loss = torch.stack([one[name]["loss"] for one in found]).mean()
+    torch.testing.assert_close(mean_loss, expected["loss"], rtol=1e-12, atol=0)
+    for one in found:
+        torch.testing.assert_close(one[name]["gradients"], expected["gradients"], rtol=1e-10, atol=1e-14)
 
 
-def uneven() -> tuple[Tensor, Tensor]:
-    index = torch.arange(7)[rank() :: world_size()]  # 4 rows here, 3 there
-    rows = index[:, None] * torch.ones(1, 2)
-    return gather_by_index(rows, index, 7), gather_uneven_rows(rows)
+def test_rows_that_ranks_hold_unevenly_are_put_back_where_they_belong(found: list[dict[str, Any]]) -> None:
+    expected = torch.stack([torch.arange(ROWS) * 10.0, torch.arange(ROWS) + 0.5], dim=1)
+    for one in found:
+        torch.testing.assert_close(one["by_index"], expected, rtol=0, atol=0)
 
 
-def test_uneven_shares_come_back_whole_without_padding(tmp_path: Path) -> None:
-    for by_index, by_rank in run(2, uneven, tmp_path):
-        assert by_index[:, 0].tolist() == [0, 1, 2, 3, 4, 5, 6]
-        assert by_rank[:, 0].tolist() == [0, 2, 4, 6, 1, 3, 5]
+def test_uneven_rows_are_gathered_in_the_order_of_ranks_without_padding(found: list[dict[str, Any]]) -> None:
+    expected = torch.cat([rows_of(own, len(found)) for own in range(len(found))])
+    for one in found:
+        torch.testing.assert_close(one["uneven"], expected)

@@ -47,7 +47,7 @@ def additive_margin_softmax(
         raise ValueError("groups and candidate_groups are given together or not at all")
     labels = torch.arange(offset, needed, device=anchor.device)  # (B,)
     scores = cos_sim(anchor, candidates)  # (B, N)
-    positive = F.one_hot(labels, candidates.size(0)).bool()  # (B, N)
+    positive = labels[:, None] == torch.arange(candidates.size(0), device=anchor.device)  # (B, N)
     scores = torch.where(positive, scores - margin, scores)
     if groups is not None and candidate_groups is not None:
         same_group = groups[:, None] == candidate_groups[None, :]  # (B, N)
