@@ -31,7 +31,7 @@ bench: $(VENV)/.dev
 # The bundled encoder, from the bitext that BITEXT names (docs/mini.md).
 BITEXT ?= ../shared/data/bitext
 mini: $(VENV)/.core
-	$(BIN)/python train.py recipe=labse experiment=mini data.root=$(BITEXT)
+	$(BIN)/python train.py experiment=mini data.root=$(BITEXT) save_encoder=xsent/assets/mini
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

@@ -36,9 +36,7 @@ def config(name: str, tmp_path: Path, *overrides: str) -> DictConfig:
     """Compose ``conf/<name>.yaml``; the run goes to ``tmp_path/run``, caches to ``tmp_path/cache``."""
     register_resolvers()
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        cfg: DictConfig = compose(
-            name, [f"run_dir={tmp_path / 'run'}", f"cache_dir={tmp_path / 'cache'}", *overrides]
-        )
+        cfg: DictConfig = compose(name, [f"run_dir={tmp_path / 'run'}", f"cache_dir={tmp_path / 'cache'}", *overrides])
     return cfg
 
 

@@ -81,7 +81,12 @@ def test_every_option_of_a_group_composes(tmp_path: Path, group: str) -> None:
         check_signatures(composed(tmp_path, "train", "recipe=labse", f"{group}={option}"))
 
 
-@pytest.mark.parametrize("name", sorted(str(p.relative_to(CONF / "experiment").with_suffix("")) for p in (CONF / "experiment").rglob("*.yaml")))
+EXPERIMENTS = sorted(
+    str(path.relative_to(CONF / "experiment").with_suffix("")) for path in (CONF / "experiment").rglob("*.yaml")
+)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_composes(tmp_path: Path, name: str) -> None:
     plain = composed(tmp_path, "train", f"experiment={name}")
     check_signatures(plain)

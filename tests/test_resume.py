@@ -31,9 +31,7 @@ callbacks.Checkpoints.on_train_batch_end = and_die
 train(config("train", Path(tmp_path), *overrides))
 """
 
-WARM_UP = [
-    "recipe.scheduler={_target_: xsent.recipes.schedules.linear_decay, _partial_: true, warmup_share: 0.2}"
-]
+WARM_UP = ["recipe.scheduler={_target_: xsent.recipes.schedules.linear_decay, _partial_: true, warmup_share: 0.2}"]
 RECIPES = {
     "labse": ["recipe=labse", *tiny_static(), "recipe.optimizer.lr=0.01"],
     "oracle with meat": ["recipe=oracle", "encoder=mini", "recipe.optimizer.lr=0.001", *WARM_UP],

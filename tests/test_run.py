@@ -88,7 +88,9 @@ def test_a_run_is_evaluated_in_all_its_spaces(oracle_run: Path, tmp_path: Path) 
     folder.mkdir()
     for suffix, text in [("deu", "Hund\nKatze\nHaus\n"), ("eng", "dog\ncat\nhouse\n")]:
         (folder / f"tatoeba.deu-eng.{suffix}").write_text(text)
-    overrides = [f"ckpt={oracle_run / 'run'}", "evaluator=tatoeba", f"evaluator.root={folder}", "evaluator.languages=null"]
+    overrides = [
+        f"ckpt={oracle_run / 'run'}", "evaluator=tatoeba", f"evaluator.root={folder}", "evaluator.languages=null",
+    ]  # fmt: skip
     metrics = evaluate(config("evaluate", tmp_path, *overrides))
     assert {name.split("/")[2] for name in metrics} == {"original", "meaning", "language"}
     bare = evaluate(config("evaluate", tmp_path, "encoder=mini", *overrides[1:]))
@@ -143,9 +145,7 @@ def test_a_nan_loss_stops_the_run_names_the_rows_and_keeps_the_last_checkpoint(
         (["recipe=labse", "data.reader._target_=xsent.data.store.shutil.rmtree"], "may not be built"),
     ],
 )
-def test_bad_options_get_a_named_error_before_any_long_work(
-    tmp_path: Path, overrides: list[str], message: str
-) -> None:
+def test_bad_options_get_a_named_error_before_any_long_work(tmp_path: Path, overrides: list[str], message: str) -> None:
     root = toy_bitext(tmp_path / "data")
     with pytest.raises((ValueError, OSError), match=message):
         train(config("train", tmp_path, *toy_overrides(root), "encoder=mini", "trainer.max_epochs=1", *overrides))
@@ -155,7 +155,7 @@ def test_bad_options_get_a_named_error_before_any_long_work(
 def test_a_language_with_one_pair_is_named(tmp_path: Path) -> None:
     root = toy_bitext(tmp_path / "data")
     (root / "en-it.tsv").write_text("dog\tcane\n")
-    with pytest.raises(ValueError, match="ita has .*single pair"):
+    with pytest.raises(ValueError, match=r"ita has .*single pair"):
         train(config("train", tmp_path, *toy_overrides(root), "recipe=oracle", "trainer.max_epochs=1"))
 
 

@@ -192,9 +192,7 @@ def test_sentences_for_a_tokenizer_are_even_over_the_languages_and_only_of_train
 
 
 def test_a_batch_larger_than_the_data_is_an_error_with_both_numbers() -> None:
-    with pytest.raises(
-        ValueError, match=r"data\.global_batch_size=500 pairs is larger than the training split of 3"
-    ):
+    with pytest.raises(ValueError, match=r"data\.global_batch_size=500 pairs is larger than the training split of 3"):
         read(global_batch_size=500)
 
 
@@ -262,8 +260,7 @@ def test_sampled_sentences_are_distinct_and_know_their_language() -> None:
     sentences, languages = sample_pairs(read(), "test", languages=["deu"], pairs_per_language=5)
     assert len(sentences) == len(set(sentences)) == 10
     assert all(
-        (language == "deu") == text.startswith("deu")
-        for text, language in zip(sentences, languages, strict=True)
+        (language == "deu") == text.startswith("deu") for text, language in zip(sentences, languages, strict=True)
     )
 
 

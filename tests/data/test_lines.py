@@ -74,6 +74,4 @@ def test_the_ledger_on_disk_has_a_row_per_reject_even_with_tabs_in_them(tmp_path
     ledger = RejectLedger(strict=False)
     ledger.add("f", 1, "empty side", "a\tb\nc")
     ledger.write(tmp_path / "rejects.tsv")
-    assert (tmp_path / "rejects.tsv").read_text() == (
-        "file\tline\treason\tfound\nf\t1\tempty side\ta\\tb\\nc\n"
-    )
+    assert (tmp_path / "rejects.tsv").read_text() == ("file\tline\treason\tfound\nf\t1\tempty side\ta\\tb\\nc\n")

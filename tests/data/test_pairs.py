@@ -150,9 +150,7 @@ def test_an_english_sentence_is_in_one_split_with_all_its_translations_and_spell
 
 
 def test_without_english_the_source_decides() -> None:
-    given = [
-        pair(f"frase {i}", f"grn {i} {j}", "grn", source_lang="spa") for i in range(200) for j in range(2)
-    ]
+    given = [pair(f"frase {i}", f"grn {i} {j}", "grn", source_lang="spa") for i in range(200) for j in range(2)]
     sources = [{source for source, _ in pairs} for pairs in split(corpus_of(given)).values()]
     assert sum(map(len, sources)) == 200
 

@@ -216,9 +216,7 @@ def test_parquet_gives_what_jsonl_gives(tmp_path: Path) -> None:
 
 
 def hub(root: str) -> Iterator[SentencePair]:
-    return read_hub(
-        ledger(), root, subset=None, split="train", revision=None, source_lang=None, target_lang=None
-    )
+    return read_hub(ledger(), root, subset=None, split="train", revision=None, source_lang=None, target_lang=None)
 
 
 def test_a_data_set_by_id_gives_pairs_in_both_usual_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,8 +259,6 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_
         lambda root: read_parquet(ledger(), root, source_lang=None, target_lang=None),
     ],
 )
-def test_a_missing_file_or_folder_is_named(
-    read: Callable[[str], Iterator[SentencePair]], tmp_path: Path
-) -> None:
+def test_a_missing_file_or_folder_is_named(read: Callable[[str], Iterator[SentencePair]], tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nowhere: no such (file|folder); give one with data\.root="):
         list(read(str(tmp_path / "nowhere")))

@@ -82,8 +82,7 @@ def test_an_infinite_temperature_would_be_even() -> None:
 @pytest.mark.parametrize("world_size", [1, 2])
 def test_evaluation_takes_every_row_once_and_in_order(rows: int, world_size: int) -> None:
     shares = [
-        list(EvaluationSampler(rows, global_batch_size=64, rank=r, world_size=world_size))
-        for r in range(world_size)
+        list(EvaluationSampler(rows, global_batch_size=64, rank=r, world_size=world_size)) for r in range(world_size)
     ]
     merged = [np.concatenate(parts) for parts in zip(*shares, strict=True)]
     assert np.concatenate(merged).tolist() == list(range(rows))

@@ -76,9 +76,7 @@ def test_another_encoder_or_other_texts_never_get_these_vectors(tmp_path: Path) 
         assert vectors[:, 0].tolist() == [len(text) for text in texts]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [(["ab"], ["a", "b"]), (["a", ""], ["a"]), (["a\n", "b"], ["a", "\nb"])]
-)
+@pytest.mark.parametrize(("one", "other"), [(["ab"], ["a", "b"]), (["a", ""], ["a"]), (["a\n", "b"], ["a", "\nb"])])
 def test_lists_that_join_to_one_text_have_different_digests(one: list[str], other: list[str]) -> None:
     assert digest_of_texts(one) != digest_of_texts(other)
 

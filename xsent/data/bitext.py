@@ -85,9 +85,7 @@ class BitextData(pl.LightningDataModule):
     ) -> None:
         super().__init__()
         if not (0 < valid_share < 1 and 0 <= test_share < 1 - valid_share):
-            raise ValueError(
-                f"data: valid_share {valid_share} and test_share {test_share} leave no pairs to train on"
-            )
+            raise ValueError(f"data: valid_share {valid_share} and test_share {test_share} leave no pairs to train on")
         if temperature <= 0:
             raise ValueError(f"data.temperature: expected a number above 0, found {temperature}")
         self.name = name
@@ -124,9 +122,7 @@ class BitextData(pl.LightningDataModule):
         if self.splits:
             return
         log.info("reading data=%s", self.name)
-        corpus = read_corpus(
-            self.reader(self.ledger, self.root), languages=self.wanted, drop_origins=self.drop_origins
-        )
+        corpus = read_corpus(self.reader(self.ledger, self.root), languages=self.wanted, drop_origins=self.drop_origins)
         self.languages = corpus.languages
         self._check_languages(corpus.columns)
         columns = corpus.columns.take(

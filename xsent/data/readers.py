@@ -181,9 +181,7 @@ def _aligned(
     # By the ledger, since a broken last line is in neither dict.
     lengths = between - before, ledger.lines - between
     if lengths[0] != lengths[1]:
-        raise ValueError(
-            f"{name} has {lengths[0]} lines, {other} has {lengths[1]}: they must be line-aligned"
-        )
+        raise ValueError(f"{name} has {lengths[0]} lines, {other} has {lengths[1]}: they must be line-aligned")
     for number in sorted(sources.keys() & targets.keys()):
         pair = SentencePair(sources[number], targets[number], source_lang, target_lang, "", name, number)
         if _has_both_sides(pair, ledger):
@@ -201,9 +199,7 @@ def _moses_names(names: Sequence[str], where: Path) -> list[tuple[str, str, re.M
             pairs.append((name, other, match))
     if not pairs:
         found = ", ".join(sorted(names)[:5]) or "nothing"
-        raise FileNotFoundError(
-            f"{where}: expected files such as corpus.en-de.en and corpus.en-de.de, found {found}"
-        )
+        raise FileNotFoundError(f"{where}: expected files such as corpus.en-de.en and corpus.en-de.de, found {found}")
     return pairs
 
 
@@ -221,9 +217,7 @@ def _record(
     source_code = source_lang or record.get("source_lang")
     target_code = target_lang or record.get("target_lang")
     if not source_code or not target_code:
-        raise ValueError(
-            f"{file}:{number}: expected source_lang and target_lang, in the record or as options"
-        )
+        raise ValueError(f"{file}:{number}: expected source_lang and target_lang, in the record or as options")
     try:
         languages = to_iso639_3(source_code), to_iso639_3(target_code)
     except ValueError as error:

@@ -63,9 +63,7 @@ def cached_arrays(cache_dir: Path, kind: str, key: str, make: Callable[[Path], N
 
 
 def _open(folder: Path) -> Arrays:
-    return {
-        path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))
-    }
+    return {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
 
 
 def _seal(folder: Path) -> None:

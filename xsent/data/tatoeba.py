@@ -89,7 +89,5 @@ def _chosen(languages: Sequence[str] | None, available: list[str], folder: Path)
 def _aligned(language: str, pivot: str, path: Path, pivot_path: Path) -> TestBitext:
     source, target = read_lines(path), read_lines(pivot_path)
     if len(source) != len(target):
-        raise ValueError(
-            f"{path} has {len(source)} lines, {pivot_path} has {len(target)}: they must be line-aligned"
-        )
+        raise ValueError(f"{path} has {len(source)} lines, {pivot_path} has {len(target)}: they must be line-aligned")
     return TestBitext(f"{language}-{pivot}", language, pivot, source, target)

@@ -19,7 +19,8 @@ HEADER = ["step", "epoch", "name", "value"]
 class MetricsFile(Logger):
     """Appends every logged value to ``metrics.csv``: step, epoch, name, value.
 
-    A resumed run goes on in the same file; rows beyond the step it resumes from are dropped first.
+    A resumed run goes on in the same file: what the killed run wrote after the checkpoint is dropped,
+    since it is logged again. The rows of each call are on disk when the call returns.
 
     Args:
         folder: of the file.
@@ -28,7 +29,7 @@ class MetricsFile(Logger):
     def __init__(self, *, folder: str) -> None:
         super().__init__()
         self.path = Path(folder) / "metrics.csv"
-        self._last_step: int | None = None
+        self._started = False
 
     @property
     def name(self) -> str:
@@ -47,33 +48,48 @@ class MetricsFile(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Append the values of one step."""
-        number = int(step or 0)
-        if self._last_step is None:
-            self._start(number)
-        self._last_step = number
-        epoch = metrics.get("epoch", "")
+        number, epoch = int(step or 0), int(metrics.get("epoch", 0))
+        if not self._started:
+            # The first thing a resumed run logs is something that the killed one had logged, or would have.
+            self.truncate(number, epoch)
+            self._started = True
         rows = [[number, epoch, name, value] for name, value in metrics.items() if name != "epoch"]
         with self.path.open("a", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(rows)
+            csv.writer(file, lineterminator="\n").writerows(rows)
 
-    def _start(self, step: int) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+    def truncate(self, step: int, epoch: int) -> None:
+        """Drop the rows of this step of this epoch and all that are later, and a row torn by a kill.
+
+        The end of an epoch and the first batch of the next are one step: the epoch tells them apart.
+        """
         kept: list[list[str]] = []
         if self.path.is_file():
             with self.path.open(newline="", encoding="utf-8") as file:
-                kept = [row for row in csv.reader(file) if row and row[0].isdigit() and int(row[0]) < step]
+                kept = [row for row in csv.reader(file) if _is_before(row, step, epoch)]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self.path.with_name(self.path.name + ".tmp")
         with temporary.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([HEADER, *kept])
+            csv.writer(file, lineterminator="\n").writerows([HEADER, *kept])
         temporary.replace(self.path)
 
 
-def write_metrics_json(path: Path, metrics: Mapping[str, float], context: Mapping[str, Any]) -> None:
-    """Write the final metrics and what they need to be understood; a NaN becomes null."""
+def _is_before(row: list[str], step: int, epoch: int) -> bool:
+    whole = len(row) == len(HEADER) and row[0].isdigit() and row[1].isdigit()
+    return whole and (int(row[1]), int(row[0])) < (epoch, step)
+
+
+def write_metrics_json(path: Path, metrics: Mapping[str, Any], context: Mapping[str, Any]) -> None:
+    """Write the final metrics and what they need to be understood, all or nothing.
+
+    Args:
+        path: of the file.
+        metrics: figures by name; a NaN or infinity becomes null, which is what JSON has for it.
+        context: further entries beside ``metrics``; what is no plain value becomes its text.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
-    content = _plain({"metrics": dict(metrics), **context})
-    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(_plain({"metrics": metrics, **context}), indent=1, ensure_ascii=False, allow_nan=False)
+    temporary.write_text(text + "\n", encoding="utf-8")
     temporary.replace(path)
 
 
@@ -82,6 +98,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # an array or tensor; of one number: that number
+        return _plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    return value if isinstance(value, str | int | float | None) else str(value)

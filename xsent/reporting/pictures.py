@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -14,9 +15,12 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from torch import Tensor
 
-# Okabe and Ito's colours, told apart also without colour vision; the markers tell once more.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "H")
+Array = NDArray[np.floating[Any]]
+
+# Okabe and Ito's colours, told apart also without colour vision, less their yellow, which is lost on white;
+# the markers tell once more, and eight colours with seven markers make 56 different pairs.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00", "#8C8C8C")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def projection_pictures(
@@ -38,35 +42,56 @@ def projection_pictures(
 
     Returns:
         The files.
+
+    Raises:
+        ValueError: there are not more sentences than ``perplexity``, or not a language for each.
     """
+    if len(languages) <= perplexity:
+        raise ValueError(f"t-SNE of perplexity {perplexity} needs more sentences than that, found {len(languages)}")
+    for space, x in vectors.items():
+        if len(x) != len(languages):
+            raise ValueError(f"{space}: {len(x)} vectors for {len(languages)} languages")
     folder.mkdir(parents=True, exist_ok=True)
-    methods: dict[str, PCA | TSNE] = {
-        "PCA": PCA(2, random_state=seed),
-        "t-SNE": TSNE(2, metric="cosine", perplexity=perplexity, init="random", random_state=seed),
-    }
+    arrays = {space: x.double().cpu().numpy() for space, x in vectors.items()}
     paths = []
-    for title, method in methods.items():
-        points = {space: method.fit_transform(x.double().numpy()) for space, x in vectors.items()}
+    projections: dict[str, Callable[[Array], Array]] = {
+        "PCA": partial(_pca, seed=seed),
+        "t-SNE": partial(_tsne, seed=seed, perplexity=perplexity),
+    }
+    for title, project in projections.items():
+        points = {space: project(x) for space, x in arrays.items()}
         paths.append(_scatter(points, languages, title, folder / f"{title.replace('-', '').lower()}.png"))
     return paths
 
 
-def _scatter(points: Mapping[str, NDArray[np.floating]], languages: Sequence[str], title: str, path: Path) -> Path:
+def _pca(x: Array, *, seed: int) -> Array:
+    points: Array = PCA(2, random_state=seed).fit_transform(x)
+    return points
+
+
+def _tsne(x: Array, *, seed: int, perplexity: float) -> Array:
+    # From PCA the picture keeps more of the large scale; equal vectors have no axes to start from.
+    init = "pca" if np.ptp(x, axis=0).any() else "random"
+    tsne = TSNE(2, metric="cosine", perplexity=perplexity, init=init, random_state=seed)
+    points: Array = tsne.fit_transform(x)
+    return points
+
+
+def _scatter(points: Mapping[str, Array], languages: Sequence[str], title: str, path: Path) -> Path:
     labels = np.array(languages)
-    with mpl.rc_context({"font.size": 10}):
-        figure = Figure(figsize=(4.6 * len(points) + 1.2, 4.8), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots(1, len(points), squeeze=False)[0]
-        for axis, (space, xy) in zip(axes, points.items(), strict=True):
-            for number, language in enumerate(sorted(set(languages))):
-                chosen = labels == language
-                axis.scatter(
-                    xy[chosen, 0], xy[chosen, 1], s=16, alpha=0.75, linewidths=0.3, edgecolors="white",
-                    color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)], label=language,
-                )  # fmt: skip
-            axis.set(title=f"{space} vectors", xticks=[], yticks=[])
-        figure.suptitle(f"{title} of {len(labels)} held-out sentences")
-        handles, names = axes[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside right center", frameon=False)
-        figure.savefig(path, dpi=130)
+    figure = Figure(figsize=(4.6 * len(points) + 1.2, 4.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, len(points), squeeze=False)[0]
+    for axis, (space, xy) in zip(axes, points.items(), strict=True):
+        for number, language in enumerate(sorted(set(languages))):
+            chosen = labels == language
+            axis.scatter(
+                xy[chosen, 0], xy[chosen, 1], s=22, alpha=0.75, linewidths=0,
+                color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)], label=language,
+            )  # fmt: skip
+        axis.set(title=f"{space} vectors", xticks=[], yticks=[])
+    figure.suptitle(f"{title} of {len(labels)} held-out sentences")
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right center", frameon=False, markerscale=1.4)
+    figure.savefig(path, dpi=130)
     return path

@@ -9,44 +9,69 @@ from typing import NamedTuple
 
 from rich.table import Table
 
+PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
+
 
 class Cell(NamedTuple):
     """One figure and where it stands."""
 
     row: str  # "tatoeba deu accuracy"
-    column: str  # space: "original", "meaning", "language"
+    column: str  # space: "original", "meaning", "language"; "" for a metric without spaces
     ours: float
     paper: float | None
 
 
 def cells(metrics: Mapping[str, float], expected: Mapping[str, float]) -> list[Cell]:
-    """Cells of metrics named ``test/<evaluator>/<space>/<item>/<metric>``.
+    """Cells of metrics named ``test/<evaluator>/<space>/<item>/<metric>``, or the same without a space.
 
-    A direction (``deu-eng``) is left to the files when its language (``deu``) has a mean.
+    A direction (``deu-eng``) is left to the files when its language (``deu``) has a mean and the paper has
+    no figure for it.
+
+    Raises:
+        ValueError: a metric has another form of name.
     """
     found = []
     for name, value in metrics.items():
-        _, evaluator, space, item, metric = name.split("/")
-        if "-" in item and f"test/{evaluator}/{space}/{item.replace('eng', '').strip('-')}/{metric}" in metrics:
+        split, *rest = name.split("/")
+        if len(rest) not in (3, 4):
+            raise ValueError(f"metric {name!r}: expected test/<evaluator>[/<space>]/<item>/<metric>")
+        evaluator, item, metric = rest[0], rest[-2], rest[-1]
+        space = rest[1] if len(rest) == 4 else ""
+        language = _language_of(item)
+        has_mean = language is not None and "/".join([split, *rest[:-2], language, metric]) in metrics
+        if has_mean and name not in expected:
             continue
         found.append(Cell(f"{evaluator} {item} {metric}", space, value, expected.get(name)))
     return found
 
 
+def _language_of(item: str) -> str | None:
+    """The language of a direction to or from the pivot; None for anything else."""
+    sides = item.split("-")
+    if len(sides) != 2 or PIVOT not in sides:
+        return None
+    return sides[1] if sides[0] == PIVOT else sides[0]
+
+
 def grid(metrics: Mapping[str, float], expected: Mapping[str, float]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows; a column ``<space> (paper)`` and one of differences only where the paper has figures."""
+    """Header and rows of texts.
+
+    A column ``<space> (paper)`` and one of differences, ours less the paper's, only where the paper has
+    figures for the space.
+    """
     found = cells(metrics, expected)
+    at = {(cell.row, cell.column): cell for cell in found}
     spaces = list(dict.fromkeys(cell.column for cell in found))
     compared = {cell.column for cell in found if cell.paper is not None}
     header = [""]
     for space in spaces:
-        header += [space, f"{space} (paper)", "difference"] if space in compared else [space]
+        ours = space or "ours"
+        header += [ours, f"{ours} (paper)" if space else "paper", "difference"] if space in compared else [ours]
     rows = []
     for row in dict.fromkeys(cell.row for cell in found):
         line = [row]
         for space in spaces:
-            cell = next((c for c in found if c.row == row and c.column == space), None)
-            line += _texts(cell, space in compared)
+            line += _texts(at.get((row, space)), space in compared)
         rows.append(line)
     return header, rows
 
@@ -62,13 +87,13 @@ def _texts(cell: Cell | None, with_paper: bool) -> list[str]:
 
 
 def results_table(metrics: Mapping[str, float], expected: Mapping[str, float]) -> Table:
-    """The table for a terminal."""
+    """The table for a terminal; rows of means are bold."""
     header, rows = grid(metrics, expected)
     table = Table(*header)
     for column in table.columns[1:]:
         column.justify = "right"
     for row in rows:
-        table.add_row(*row, end_section=False, style="bold" if " mean " in row[0] else None)
+        table.add_row(*row, style="bold" if " mean " in row[0] else None)
     return table
 
 
@@ -80,7 +105,7 @@ def to_markdown(metrics: Mapping[str, float], expected: Mapping[str, float]) -> 
 
 
 def to_csv(metrics: Mapping[str, float], expected: Mapping[str, float]) -> str:
-    """Every metric in a row: name, ours, paper, difference."""
+    """Every metric in a row, at full precision: name, ours, paper, difference."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["metric", "ours", "paper", "difference"])

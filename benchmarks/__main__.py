@@ -1,0 +1,10 @@
+"""``make bench``: every benchmark, each in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+for name in ("startup", "encoding", "oracle_step", "search"):
+    print(f"== {name}", flush=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

@@ -1,0 +1,30 @@
+"""How long ``import xsent`` and ``python train.py --help`` take: whole processes, the median of five."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = {
+    "import xsent": ([sys.executable, "-c", "import xsent"], 0.3),
+    "train.py --help": ([sys.executable, "train.py", "recipe=oracle", "--help"], 3.0),
+}
+
+
+def main() -> None:
+    """Print one line per command."""
+    for name, (command, limit) in COMMANDS.items():
+        taken = []
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+            taken.append(time.perf_counter() - start)
+        print(f"{name:20} {statistics.median(taken):6.2f} s (limit {limit} s)")
+
+
+if __name__ == "__main__":
+    main()
