@@ -116,9 +116,11 @@ def train(cfg: DictConfig) -> float | None:
     )
     recipe.prepare(data, EmbeddingStore(Path(config["cache_dir"])))
 
-    _write(run_dir / "config.yaml", OmegaConf.to_yaml(config))
+    if _is_main_process():
+        _write(run_dir / "config.yaml", OmegaConf.to_yaml(config))
     about = environment() | {"data": data.digest(), "encoder": encoder.digest(), "seed": config["seed"]}
-    _write(run_dir / "environment.json", json.dumps(about, indent=1))
+    if _is_main_process():
+        _write(run_dir / "environment.json", json.dumps(about, indent=1))
     if trainer.logger is not None:
         from xsent.reporting.secrets import redact
 
@@ -361,6 +363,11 @@ def _say_default_data() -> None:
             log.info("no data= was given: training on data=%s (emoji names in 14 languages)", choice)
 
 
+def _is_main_process() -> bool:
+    # Before Lightning has started the other processes, and in them, this alone tells.
+    return os.environ.get("LOCAL_RANK", "0") == "0"
+
+
 def _encoder_device(trainer: Mapping[str, Any]) -> str:
     import torch
 
@@ -385,6 +392,8 @@ def _quiet_libraries() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     warnings.filterwarnings("ignore", ".*does not have many workers.*")
     warnings.filterwarnings("ignore", ".*dataloader is not resumable.*")
+    # Every rank holds the figures of the whole already; there is nothing to accumulate.
+    warnings.filterwarnings("ignore", ".*sync_dist=True.*")
     warnings.filterwarnings("ignore", ".*LeafSpec.*")  # Lightning's own business with torch
     for name in ("utilities.rank_zero", "trainer.connectors.checkpoint_connector"):
         logging.getLogger(f"pytorch_lightning.{name}").setLevel(logging.WARNING)

@@ -64,14 +64,20 @@ def projection_pictures(
     return paths
 
 
+def _is_one_point(x: Array) -> bool:
+    return not np.ptp(x, axis=0).any()
+
+
 def _pca(x: Array, *, seed: int) -> Array:
+    if _is_one_point(x):
+        return np.zeros((len(x), 2))
     points: Array = PCA(2, random_state=seed).fit_transform(x)
     return points
 
 
 def _tsne(x: Array, *, seed: int, perplexity: float) -> Array:
     # From PCA the picture keeps more of the large scale; equal vectors have no axes to start from.
-    init = "pca" if np.ptp(x, axis=0).any() else "random"
+    init = "random" if _is_one_point(x) else "pca"
     tsne = TSNE(2, metric="cosine", perplexity=perplexity, init=init, random_state=seed)
     points: Array = tsne.fit_transform(x)
     return points
