@@ -2,8 +2,8 @@
 PYTHON ?= python3.11
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-# Lightning and MKL start slower threads than they win on two cores when several tests run side by side.
-PYTEST  = $(BIN)/python -m pytest
+# One thread each: tests that run side by side only get into each other's way with more.
+PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .PHONY: demo test check lint types slow bench mini clean
 
