@@ -27,7 +27,7 @@ def same(found: Neighbours, expected: Neighbours) -> None:
 @pytest.fixture(params=["faiss", "torch"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "torch":
-        monkeypatch.setattr(search, "_candidates", search._torch_top_k)
+        monkeypatch.setattr(search, "_has_faiss", lambda: False)
     return str(request.param)
 
 
@@ -51,6 +51,7 @@ def test_ties_go_to_the_lowest_row_whatever_k_and_backend(backend: str) -> None:
 
 @pytest.mark.parametrize(("rows", "columns"), [(4, 8), (16, 7), (1024, 8192)])
 def test_one_pass_equals_two_searches(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int) -> None:
+    monkeypatch.setattr(search, "_has_faiss", lambda: False)
     monkeypatch.setattr(search, "ROWS", rows)
     monkeypatch.setattr(search, "COLUMNS", columns)
     torch.manual_seed(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
@@ -15,7 +16,6 @@ log = logging.getLogger(__name__)
 EXTRA = 8  # candidates beyond k whose scores are computed again in float64
 ROWS = 1024  # queries in a tile of the one-pass search
 COLUMNS = 8192  # pool rows in it
-GROUP = 32  # columns whose maximum stands for them until it is worth a closer look
 
 
 class Neighbours(NamedTuple):
@@ -39,11 +39,21 @@ def knn(queries: Tensor, pool: Tensor, k: int) -> Neighbours:
 
 
 def knn_both(x: Tensor, y: Tensor, k: int) -> tuple[Neighbours, Neighbours]:
-    """``knn(x, y, k)`` and ``knn(y, x, k)`` from one pass over the products of (M, D) and (N, D)."""
+    """``knn(x, y, k)`` and ``knn(y, x, k)`` of (M, D) and (N, D).
+
+    On a CPU two searches by FAISS are faster than one pass that keeps the best of rows and columns
+    (docs/performance.md); elsewhere every product is computed once.
+    """
+    if not x.is_cuda and _has_faiss():
+        return knn(x, y, k), knn(y, x, k)
     x, y = _unit(x), _unit(y)
     k_x, k_y = min(k, len(y)), min(k, len(x))
     found_x, found_y = _one_pass(x, y, min(k_x + EXTRA, len(y)), min(k_y + EXTRA, len(x)))
     return _rescored(x, y, found_x, k_x), _rescored(y, x, found_y, k_y)
+
+
+def _has_faiss() -> bool:
+    return find_spec("faiss") is not None
 
 
 def _unit(x: Tensor) -> Tensor:
@@ -60,10 +70,10 @@ def _unit(x: Tensor) -> Tensor:
 
 def _candidates(queries: Tensor, pool: Tensor, k: int) -> Tensor:
     """(M, k) int64, nearest in float32; ties in any order."""
-    try:
-        import faiss
-    except ImportError:
+    if not _has_faiss():
         return _torch_top_k(queries, pool, k)
+    import faiss
+
     on_gpu = queries.is_cuda
     # faiss on a GPU finds at most 2,048 neighbours.
     if on_gpu and (k > 2048 or not hasattr(faiss, "StandardGpuResources")):
@@ -128,8 +138,9 @@ class _Running:
 def _rescored(queries: Tensor, pool: Tensor, found: Tensor, k: int) -> Neighbours:
     """The first k of the candidates (M, c) by (-float64 score, index)."""
     scores, index = [], []
-    for start in range(0, len(queries), 4096):
-        q, candidates = queries[start : start + 4096].double(), found[start : start + 4096]
+    rows = max(1, 2**24 // max(1, found.size(1) * queries.size(1)))  # 128 MB of float64 at a time
+    for start in range(0, len(queries), rows):
+        q, candidates = queries[start : start + rows].double(), found[start : start + rows]
         candidates = candidates.sort(dim=1).values  # a stable sort by score then keeps the lowest index first
         exact = torch.einsum("md,mcd->mc", q, pool[candidates].double())
         ordered = exact.sort(dim=1, descending=True, stable=True)
@@ -140,8 +151,7 @@ def _rescored(queries: Tensor, pool: Tensor, found: Tensor, k: int) -> Neighbour
             last = ordered.values[:, -1]
             open_ended = ((ordered.values[:, k - 1] - last) <= 1e-6).nonzero().squeeze(1)
             for row in open_ended.tolist():
-                exact_row = _row_scores(pool, q[row])
-                whole = exact_row.sort(descending=True, stable=True)
+                whole = _row_scores(pool, q[row]).sort(descending=True, stable=True)
                 scores[-1][row] = whole.values[:k]
                 index[-1][row] = whole.indices[:k]
     if not scores:

@@ -49,11 +49,32 @@ def inverse_norms(x: Tensor) -> Tensor:
     return torch.where(norms < EPS, 0.0, 1 / norms.clamp(min=EPS))
 
 
+class _SumOfCosines(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, label: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        inverse = inverse_norms(x)  # (N,)
+        mine = label == torch.arange(count, device=label.device)[:, None]  # (count, N)
+        sums = (mine * inverse) @ x  # (count, D), of unit vectors
+        diagonal = (inverse > 0).sum()
+        ctx.mark_non_differentiable(diagonal)
+        ctx.save_for_backward(x, label, inverse, sums)
+        return sums.square().sum(), diagonal
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        x, label, inverse, sums = ctx.saved_tensors
+        toward, factor = sums.index_select(0, label), 2 * grads[0] * inverse  # (N, D), (N,)
+        # d |sum|^2 / d x = 2 (sum - its part along x) / |x|
+        along = torch.linalg.vecdot(x, toward) * inverse.square() * factor
+        return (toward * factor[:, None]).addcmul_(x, along.neg()[:, None]), None, None
+
+
 def sum_of_cosines(x: Tensor, label: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Cosines of all ordered pairs of rows with the same label, each row with itself included.
 
     The cosines of all pairs of unit vectors add up to the squared length of the vectors' sum, so the
-    cost is that of a (count, N) x (N, D) product.
+    cost is that of a (count, N) x (N, D) product. Differentiable once.
 
     Args:
         x: (N, D).
@@ -61,9 +82,9 @@ def sum_of_cosines(x: Tensor, label: Tensor, count: int) -> tuple[Tensor, Tensor
         count: number of labels.
 
     Returns:
-        The sum, and the part of it that rows have with themselves: 1 for each that is not zero.
+        The sum, at least float32, and the part of it that rows have with themselves: 1 for each that is
+        not zero.
     """
-    inverse = inverse_norms(x)  # (N,)
-    mine = label == torch.arange(count, device=label.device)[:, None]  # (count, N)
-    sums = (mine * inverse) @ x  # (count, D), of unit vectors
-    return sums.square().sum(), (inverse > 0).sum()
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    total, diagonal = _SumOfCosines.apply(x.to(dtype), label, count)  # type: ignore[no-untyped-call]
+    return total, diagonal
