@@ -48,7 +48,7 @@ def test_labse_learns_the_toy_languages(labse_run: Path) -> None:
 def test_a_run_leaves_config_environment_tables_and_checkpoints(oracle_run: Path) -> None:
     run = oracle_run / "run"
     for file in (
-        "config.yaml", "environment.json", "metrics.json", "results.csv", "results.md",
+        "config.yaml", "environment.json", "metrics.json", "results.csv", "results.md", "details.csv",
         "checkpoints/best.ckpt", "checkpoints/last.ckpt", "pictures/pca.png", "pictures/tsne.png",
     ):  # fmt: skip
         assert (run / file).is_file(), file

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from xsent.batch import Embedder
     from xsent.data.bitext import BitextData
-    from xsent.evaluation.evaluator import Evaluator
+    from xsent.evaluation.evaluator import Evaluation, Evaluator
     from xsent.recipes.base import SentenceRecipe
 
 log = logging.getLogger(__name__)
@@ -75,6 +75,7 @@ def train(cfg: DictConfig) -> float | None:
     from xsent.data.embedding_store import EmbeddingStore
     from xsent.distributed import rank
     from xsent.reporting.environment import environment
+    from xsent.reporting.secrets import redact
 
     _quiet_libraries()
     start = time.perf_counter()
@@ -117,13 +118,11 @@ def train(cfg: DictConfig) -> float | None:
     recipe.prepare(data, EmbeddingStore(Path(config["cache_dir"])))
 
     if _is_main_process():
-        _write(run_dir / "config.yaml", OmegaConf.to_yaml(config))
+        _write(run_dir / "config.yaml", OmegaConf.to_yaml(redact(config)))
     about = environment() | {"data": data.digest(), "encoder": encoder.digest(), "seed": config["seed"]}
     if _is_main_process():
         _write(run_dir / "environment.json", json.dumps(about, indent=1))
     if trainer.logger is not None:
-        from xsent.reporting.secrets import redact
-
         trainer.logger.log_hyperparams(redact(config))
 
     trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
@@ -136,7 +135,7 @@ def train(cfg: DictConfig) -> float | None:
             recipe.load_state_dict(load_checkpoint(final)["state_dict"])
         recipe.to(_encoder_device(config["trainer"]))
         about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "val/loss": best}
-        _finish(recipe, evaluator, data, config, about | {"seconds": time.perf_counter() - start})
+        _finish(recipe, evaluator, data, config, about, start)
     return best
 
 
@@ -159,17 +158,17 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     sentences = evaluator.sentences()
     vectors = _spaces_of(embedder, sentences)
     about = environment() | {"encoder": embedder.digest(), "seed": config["seed"]}
-    metrics = _score(evaluator, vectors)
-    about["seconds"] = time.perf_counter() - start
-    _report(metrics, config, about, Path(config["run_dir"]))
-    return metrics
+    scored = _score(evaluator, vectors)
+    _report(scored, config, about, Path(config["run_dir"]), start)
+    return scored.metrics
 
 
 def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedder:
     """The encoder that a run trained, with its heads where it has some.
 
     Args:
-        path: a run folder (its ``checkpoints/best.ckpt``) or a checkpoint file.
+        path: a run folder (then the checkpoint that the run's own table is about: that of its ``final``)
+            or a checkpoint file.
         device: where the encoder computes.
 
     Raises:
@@ -179,9 +178,10 @@ def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedd
     from xsent.checkpoint import load_checkpoint
 
     path = Path(path)
-    file = path / "checkpoints" / "best.ckpt" if path.is_dir() else path
-    checkpoint = load_checkpoint(file)
+    checkpoint = load_checkpoint(path / "checkpoints" / "best.ckpt" if path.is_dir() else path)
     config = checkpoint["xsent"]["config"]
+    if path.is_dir() and config["final"] != "best":
+        checkpoint = load_checkpoint(path / "checkpoints" / f"{config['final']}.ckpt")
     encoder = build(config["encoder"]).to(device)
     recipe = _build_recipe(config, encoder)
     trained: Embedder = recipe.trained_encoder(checkpoint)
@@ -291,27 +291,33 @@ def _finish(
     data: BitextData,
     config: dict[str, Any],
     about: dict[str, Any],
+    start: float,
 ) -> None:
+    from xsent.evaluation.evaluator import Evaluation
+
     run_dir = Path(config["run_dir"])
-    metrics: dict[str, float] = {}
+    scored = Evaluation({}, [])
     if config["save_encoder"] is not None:
         recipe.save_encoder(Path(config["save_encoder"]))
     if evaluator is not None:
-        metrics = _score(evaluator, recipe.embed(evaluator.sentences(), progress=True))
+        scored = _score(evaluator, recipe.embed(evaluator.sentences(), progress=True))
     pictures = _draw(recipe, data, config["pictures"], run_dir / "pictures", config["seed"])
-    _report(metrics, config, about, run_dir)
+    _report(scored, config, about, run_dir, start)
     if pictures:
         log.info("pictures: %s", ", ".join(str(path) for path in pictures))
 
 
-def _score(evaluator: Evaluator, vectors: Mapping[str, Any]) -> dict[str, float]:
+def _score(evaluator: Evaluator, vectors: Mapping[str, Any]) -> Evaluation:
     from xsent.callbacks import space_key
+    from xsent.evaluation.evaluator import Evaluation
 
     metrics: dict[str, float] = {}
+    details: list[dict[str, object]] = []
     for space, rows in vectors.items():
-        scored = evaluator.score(rows).metrics
-        metrics |= {f"test/{space_key(name, space)}": value for name, value in scored.items()}
-    return metrics
+        scored = evaluator.score(rows)
+        metrics |= {f"test/{space_key(name, space)}": value for name, value in scored.metrics.items()}
+        details += [{"space": space, **row} for row in scored.details]
+    return Evaluation(metrics, details)
 
 
 def _spaces_of(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
@@ -321,17 +327,21 @@ def _spaces_of(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
     return {"original": embedder.encode(sentences, progress=True)}
 
 
-def _report(metrics: dict[str, float], config: dict[str, Any], about: dict[str, Any], run_dir: Path) -> None:
+def _report(scored: Evaluation, config: dict[str, Any], about: dict[str, Any], run_dir: Path, start: float) -> None:
     from rich.console import Console
 
     from xsent.reporting.metrics import write_metrics_json
-    from xsent.reporting.tables import results_table, to_csv, to_markdown
+    from xsent.reporting.secrets import redact
+    from xsent.reporting.tables import details_csv, results_table, to_csv, to_markdown
 
+    metrics, details = scored
+    about = about | {"seconds": time.perf_counter() - start}
     expected = {f"test/{name}": value for name, value in config["expected"].items()}
-    write_metrics_json(run_dir / "metrics.json", metrics, {**about, "expected": expected, "config": config})
+    write_metrics_json(run_dir / "metrics.json", metrics, {**about, "expected": expected, "config": redact(config)})
     if metrics:
         _write(run_dir / "results.csv", to_csv(metrics, expected))
         _write(run_dir / "results.md", to_markdown(metrics, expected))
+        _write(run_dir / "details.csv", details_csv(details))
         Console().print(results_table(metrics, expected))
     log.info("done in %.0f s; everything is in %s", about["seconds"], run_dir)
 
@@ -395,8 +405,12 @@ def _quiet_libraries() -> None:
     # Every rank holds the figures of the whole already; there is nothing to accumulate.
     warnings.filterwarnings("ignore", ".*sync_dist=True.*")
     warnings.filterwarnings("ignore", ".*LeafSpec.*")  # Lightning's own business with torch
-    for name in ("utilities.rank_zero", "trainer.connectors.checkpoint_connector"):
-        logging.getLogger(f"pytorch_lightning.{name}").setLevel(logging.WARNING)
+    for name in (
+        "pytorch_lightning.utilities.rank_zero",
+        "pytorch_lightning.trainer.connectors.checkpoint_connector",
+        "faiss.loader",
+    ):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def _write(path: Path, text: str) -> None:

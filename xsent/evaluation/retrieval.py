@@ -114,13 +114,14 @@ class RetrievalEvaluator:
             x, y = (vectors[[self._row_of[text] for text in side]] for side in (bitext.source, bitext.target))
             there, back = best_targets(x, y, margin=self.margin, k=self.k, candidates=self.candidates)
             a, b = bitext.source_lang, bitext.target_lang
+            zeros = sum(int((side == 0).all(dim=1).sum()) for side in (x, y))
             figures = []
             for name, best, pool in [(f"{a}-{b}", there, bitext.target), (f"{b}-{a}", back, bitext.source)]:
                 errors = self._errors(best, pool)
                 figures.append(self._figure(errors, len(best.rows)))
                 counted.append((errors, len(best.rows)))
                 metrics[f"{self.name}/{name}/{self.metric}"] = figures[-1]
-                details.append(self._detail(name, figures[-1], best, len(pool)))
+                details.append(self._detail(name, figures[-1], best, len(pool), zeros))
             metrics[f"{self.name}/{a if a != 'eng' else b}/{self.metric}"] = sum(figures) / 2
         metrics[f"{self.name}/mean/{self.metric}"] = self._mean(counted)
         return Evaluation(metrics, details)
@@ -139,11 +140,11 @@ class RetrievalEvaluator:
             return 100 * sum(errors for errors, _ in counted) / sum(n for _, n in counted)
         return sum(self._figure(errors, n) for errors, n in counted) / len(counted)
 
-    def _detail(self, direction: str, figure: float, best: Best, pool: int) -> dict[str, object]:
+    def _detail(self, direction: str, figure: float, best: Best, pool: int, zeros: int) -> dict[str, object]:
         return {
             "evaluator": self.name, "direction": direction, self.metric: figure, "margin": self.margin, "k": self.k,
             "candidates": self.candidates, "comparison": self.comparison, "queries": len(best.rows), "pool": pool,
-            "tied": best.tied.float().mean().item(),
+            "tied": best.tied.float().mean().item(), "zero_vectors": zeros,
         }  # fmt: skip
 
 

@@ -58,11 +58,7 @@ def _has_faiss() -> bool:
 
 def _unit(x: Tensor) -> Tensor:
     # A copy: the caller's vectors stay as they are.
-    x = unit(torch.as_tensor(x).float()).contiguous()
-    zeros = int((x == 0).all(dim=1).sum())
-    if zeros:
-        log.warning("%d of %d vectors are zero and are near to nothing", zeros, len(x))
-    return x
+    return unit(torch.as_tensor(x).float()).contiguous()
 
 
 # ---- candidates in float32

@@ -44,6 +44,7 @@ class Encoder(nn.Module, ABC):
     cpu_tokens: int = 1024
     gpu_tokens: int = 32_768
     empty_sentences: int = 0
+    _said: tuple[int, int] | None = None
 
     @abstractmethod
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
@@ -153,8 +154,10 @@ class Encoder(nn.Module, ABC):
                 result.vectors[order[rows]] = vectors.cpu().numpy()
                 bar.update(len(vectors))
         self.empty_sentences = len(sentences) - len(order)
-        if self.empty_sentences:
-            log.warning("%d of %d sentences have no token: their vectors are 0", self.empty_sentences, len(sentences))
+        counts = self.empty_sentences, len(sentences)
+        if self.empty_sentences and counts != self._said:  # once, not after every epoch
+            log.warning("%d of %d sentences have no token: their vectors are 0", *counts)
+            self._said = counts
         return result.finish()
 
     def _pad(self, ids: Tensor, lengths: Tensor) -> Tokens:

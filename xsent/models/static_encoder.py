@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
@@ -123,9 +123,9 @@ class StaticEncoder(Encoder):
         vectors = self.vectors.detach().float().cpu()
         scale = vectors.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny) / 127  # (V,)
         quantised = (vectors / scale[:, None]).round().to(torch.int8)
-        save_file({"vectors": quantised, "scale": scale}, folder / "vectors.safetensors")
+        (folder / "vectors.safetensors").write_bytes(save({"vectors": quantised, "scale": scale}))
         (folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
-        config = {"name": self.name, "dim": self.dim, "max_length": self.max_length}
+        config = {"dim": self.dim, "max_length": self.max_length}
         (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rich.table import Table
@@ -102,6 +102,15 @@ def to_markdown(metrics: Mapping[str, float], expected: Mapping[str, float]) -> 
     header, rows = grid(metrics, expected)
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def details_csv(details: Sequence[Mapping[str, object]]) -> str:
+    """A row per figure and the conditions it was measured under; a field that a row lacks stays empty."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in details for name in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(details)
+    return out.getvalue()
 
 
 def to_csv(metrics: Mapping[str, float], expected: Mapping[str, float]) -> str:
