@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 import xsent
 from tests.helpers import config, state_of, tiny_static, toy_bitext, toy_overrides
+from xsent.checkpoint import load_checkpoint, save_checkpoint
 from xsent.run import build, evaluate, train
 
 LABSE = ["recipe=labse", *tiny_static(), "recipe.optimizer.lr=0.03", "recipe.loss.margin=0.1"]
@@ -81,6 +83,28 @@ def test_load_encoder_gives_back_a_trained_encoder_with_its_tokenizer(labse_run:
     state = state_of(labse_run / "run/checkpoints/last.ckpt")
     assert torch.equal(encoder.state_dict()["vectors"], state["encoder.vectors"])  # type: ignore[attr-defined]
     assert encoder.encode(["eak eal"]).norm().item() == pytest.approx(1, rel=1e-6)
+
+
+@pytest.mark.parametrize("final", ["best", "last"])
+def test_load_encoder_reads_the_checkpoint_that_the_runs_table_is_about(
+    oracle_run: Path, tmp_path: Path, final: str
+) -> None:
+    bias = {}
+    for name in ("best", "last"):
+        checkpoint = load_checkpoint(oracle_run / f"run/checkpoints/{name}.ckpt")
+        checkpoint["xsent"]["config"]["final"] = final
+        bias[name] = torch.full_like(checkpoint["state_dict"]["heads.meaning.bias"], len(bias))
+        checkpoint["state_dict"]["heads.meaning.bias"] = bias[name]
+        save_checkpoint(checkpoint, tmp_path / f"checkpoints/{name}.ckpt")
+    encoder: Any = xsent.load_encoder(tmp_path)
+    assert torch.equal(encoder.heads.meaning.bias, bias[final])
+
+
+def test_figures_of_the_paper_without_ours_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    root = toy_bitext(tmp_path / "data")
+    expected = "+expected={heldout/original/kor/accuracy: 50.0}"
+    train(config("train", tmp_path, *toy_overrides(root, *LABSE, "trainer.max_epochs=1", expected)))
+    assert "1 figures of the paper have none of ours beside them: test/heldout/original/kor/accuracy" in caplog.text
 
 
 def test_a_run_is_evaluated_in_all_its_spaces(oracle_run: Path, tmp_path: Path) -> None:

@@ -343,6 +343,8 @@ def _report(scored: Evaluation, config: dict[str, Any], about: dict[str, Any], r
         _write(run_dir / "results.md", to_markdown(metrics, expected))
         _write(run_dir / "details.csv", details_csv(details))
         Console().print(results_table(metrics, expected))
+    if missing := [name for name in expected if name not in metrics]:
+        log.warning("%d figures of the paper have none of ours beside them: %s", len(missing), ", ".join(missing))
     log.info("done in %.0f s; everything is in %s", about["seconds"], run_dir)
 
 
