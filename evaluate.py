@@ -6,6 +6,9 @@ import hydra
 from omegaconf import DictConfig
 
 from xsent.run import evaluate as evaluate_run
+from xsent.run import register_resolvers
+
+register_resolvers()
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="evaluate")

@@ -81,13 +81,6 @@ def test_every_option_of_a_group_composes(tmp_path: Path, group: str) -> None:
         check_signatures(composed(tmp_path, "train", "recipe=labse", f"{group}={option}"))
 
 
-@pytest.mark.parametrize("name", ["train", "evaluate"])
-def test_runs_started_in_one_second_do_not_share_a_folder(name: str) -> None:
-    hydra = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"), resolve=False)["hydra"]
-    for part in ("run", "sweep"):
-        assert "%S-%f" in hydra[part]["dir"]
-
-
 EXPERIMENTS = sorted(
     str(path.relative_to(CONF / "experiment").with_suffix("")) for path in (CONF / "experiment").rglob("*.yaml")
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,9 @@ import pytest
 import torch
 
 import xsent
-from tests.helpers import config, state_of, tiny_static, toy_bitext, toy_overrides
+from tests.helpers import ROOT, config, state_of, tiny_static, toy_bitext, toy_overrides
 from xsent.checkpoint import load_checkpoint, save_checkpoint
-from xsent.run import build, evaluate, train
+from xsent.run import build, evaluate, started, train
 
 LABSE = ["recipe=labse", *tiny_static(), "recipe.optimizer.lr=0.03", "recipe.loss.margin=0.1"]
 
@@ -105,6 +107,29 @@ def test_figures_of_the_paper_without_ours_are_named(tmp_path: Path, caplog: pyt
     expected = "+expected={heldout/original/kor/accuracy: 50.0}"
     train(config("train", tmp_path, *toy_overrides(root, *LABSE, "trainer.max_epochs=1", expected)))
     assert "1 figures of the paper have none of ours beside them: test/heldout/original/kor/accuracy" in caplog.text
+
+
+def test_runs_side_by_side_have_folders_of_their_own_and_a_runs_processes_share_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("XSENT_STARTED", raising=False)
+    first = started()
+    assert started() == first  # and a child process inherits the environment
+    monkeypatch.delenv("XSENT_STARTED")
+    assert started() != first
+
+
+def test_evaluate_as_a_command(tmp_path: Path) -> None:
+    (tmp_path / "tatoeba.deu-eng.deu").write_text("der Hund\ndie Katze\n")
+    (tmp_path / "tatoeba.deu-eng.eng").write_text("the dog\nthe cat\n")
+    command = [
+        sys.executable, "evaluate.py", "encoder=mini", "evaluator=tatoeba", f"evaluator.root={tmp_path}",
+        "evaluator.languages=[deu]", f"runs_dir={tmp_path / 'runs'}",
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (file,) = (tmp_path / "runs").glob("evaluate/*/metrics.json")
+    assert json.loads(file.read_text())["metrics"]["test/tatoeba/original/deu/accuracy"] == 100
 
 
 def test_a_run_is_evaluated_in_all_its_spaces(oracle_run: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +57,18 @@ def newest_run_folder(runs_dir: str, recipe: str | None, ckpt_path: str | None, 
     return str(Path(ckpt_path).parent.parent)
 
 
+def started() -> str:
+    """When this run or sweep began, to the microsecond: runs that start side by side never share a folder.
+
+    The other processes of a distributed run inherit it, so that they do share one.
+    """
+    return os.environ.setdefault("XSENT_STARTED", datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f"))
+
+
 def register_resolvers() -> None:
     """Make ``${xsent.*:...}`` known to the config files; called before Hydra composes."""
     OmegaConf.register_new_resolver("xsent.run_dir", newest_run_folder, replace=True)
+    OmegaConf.register_new_resolver("xsent.started", started, replace=True)
     OmegaConf.register_new_resolver("xsent.offline", _wandb_is_offline, replace=True)
 
 
