@@ -49,17 +49,26 @@ def test_ties_go_to_the_lowest_row_whatever_k_and_backend(backend: str) -> None:
     assert first.rows[:, 0].tolist() == many.rows[:, 0].tolist()
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(4, 8), (16, 7), (1024, 8192)])
-def test_one_pass_equals_two_searches(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int) -> None:
-    monkeypatch.setattr(search, "_has_faiss", lambda: False)
-    monkeypatch.setattr(search, "ROWS", rows)
-    monkeypatch.setattr(search, "COLUMNS", columns)
+@pytest.mark.parametrize(("tile", "group"), [(4, 2), (7, 2), (16, 4), (1024, 32)])
+def test_one_pass_equals_brute_force(monkeypatch: pytest.MonkeyPatch, tile: int, group: int) -> None:
+    monkeypatch.setattr(search, "TILE", tile)
+    monkeypatch.setattr(search, "GROUP", group)
     torch.manual_seed(1)
-    x, y = torch.randn(45, 6), torch.randn(31, 6)
-    y[10:20] = y[0]
+    x, y = torch.randn(45, 6), torch.randn(130, 6)
+    y[10:40] = y[0]  # more than there are candidates
+    y[100:103] = 0
     there, back = knn_both(x, y, 4)
     same(there, brute_force(x, y, 4))
     same(back, brute_force(y, x, 4))
+
+
+def test_one_pass_over_many_tiles_equals_two_searches() -> None:
+    torch.manual_seed(2)
+    x, y = torch.randn(3000, 8), torch.randn(2500, 8)
+    y[torch.randint(0, 2500, (500,))] = y[7].clone()
+    there, back = knn_both(x, y, 4)
+    same(there, knn(x, y, 4))
+    same(back, knn(y, x, 4))
 
 
 def test_the_callers_vectors_stay_as_they_are() -> None:
