@@ -5,16 +5,13 @@ BIN     = $(VENV)/bin
 # One thread each: tests that run side by side only get into each other's way with more.
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test check lint types slow bench mini clean
+.PHONY: demo test check lint types bench mini clean
 
 demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
 
 test: $(VENV)/.dev
 	$(PYTEST) -m "not slow and not gpu" -n 2
-
-slow: $(VENV)/.dev
-	$(PYTEST) -m "slow and not gpu"
 
 check: lint types test
 
