@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from tqdm import tqdm
 
 from xsent.data.readers import SentencePair
 from xsent.data.rejects import RejectLedger
@@ -81,7 +82,7 @@ def read_corpus(
     number_of: dict[str, int] = {}
     number_of_lang: dict[str, int] = {}
     rows = array("q")  # four numbers a pair; millions of tuples would keep the garbage collector busy
-    for pair in pairs:
+    for pair in tqdm(pairs, desc="reading", unit=" pairs", unit_scale=True, delay=2, leave=False):
         if kept(pair.source_lang, pair.target_lang, pair.origin):
             rows.extend(
                 (

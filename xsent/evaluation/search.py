@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
+from xsent.distributed import rank
 from xsent.similarity import unit
-
-log = logging.getLogger(__name__)
 
 EXTRA = 8  # candidates beyond k whose scores are computed again in float64
 SLACK = 1e-5  # more than the rounding of a float32 cosine
@@ -89,7 +88,9 @@ def _one_pass(x: Tensor, y: Tensor, k_x: int, k_y: int) -> tuple[Tensor, Tensor]
     """Candidates (M, c) and (N, c) of both directions; every product is computed once."""
     best_x, best_y = _Running(len(x), len(y), k_x, x), _Running(len(y), len(x), k_y, y)
     buffer = x.new_empty(min(TILE, len(x)) * min(TILE, len(y)))
-    for column in range(0, len(y), TILE):
+    starts = range(0, len(y), TILE)
+    quiet = rank() > 0
+    for column in tqdm(starts, desc="searching", unit_scale=TILE, unit=" rows", delay=2, leave=False, disable=quiet):
         y_tile = y[column : column + TILE]
         for row in range(0, len(x), TILE):
             x_tile = x[row : row + TILE]
