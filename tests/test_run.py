@@ -184,6 +184,12 @@ def test_a_nan_loss_stops_the_run_names_the_rows_and_keeps_the_last_checkpoint(
         (["recipe=oracle", "recipe.host=drem"], "recipe.host=drem: expected one of dream, meat"),
         (["recipe=oracle", "recipe.oracle.variant=oracle_nwe"], "oracle variant 'oracle_nwe': expected one of paper"),
         (["recipe=oracle", "~recipe.weights.oracle.intra_class"], "weights name .*the loss has"),
+        (["recipe=oracle", "+recipe.weights.dreem={meaning: 1.0}"], "recipe.weights names .*dreem"),
+        (["recipe=oracle", "+recipe.optimizer.lrate=1"], "lrate"),
+        (["recipe=labse", "+recipe.scheduler.warm=1"], "warm"),
+        (["recipe=oracle", "final=first"], "final=first: expected best or last"),
+        (["recipe=oracle", "save_encoder=there"], "trains no encoder"),
+        (["recipe=oracle", "pictures.languages=[xx]", "pictures.pairs_per_language=5"], "unknown language 'xx'"),
         (["recipe=oracle", "data.global_batch_size=100000"], "larger than the training split"),
         (["recipe=oracle", "data.languages=[xx]"], "unknown language 'xx'"),
         (["recipe=oracle", "data.languages=[rus]"], r"no .*rus"),
@@ -196,9 +202,10 @@ def test_a_nan_loss_stops_the_run_names_the_rows_and_keeps_the_last_checkpoint(
 )
 def test_bad_options_get_a_named_error_before_any_long_work(tmp_path: Path, overrides: list[str], message: str) -> None:
     root = toy_bitext(tmp_path / "data")
-    with pytest.raises((ValueError, OSError), match=message):
+    with pytest.raises((ValueError, OSError, TypeError), match=message):
         train(config("train", tmp_path, *toy_overrides(root), "encoder=mini", "trainer.max_epochs=1", *overrides))
     assert not (tmp_path / "run/checkpoints").exists()
+    assert not (tmp_path / "cache").exists(), "data were tokenised or embedded before the option was refused"
 
 
 def test_a_language_with_one_pair_is_named(tmp_path: Path) -> None:

@@ -111,6 +111,9 @@ def train(cfg: DictConfig) -> float | None:
     encoder = build(config["encoder"])
     encoder.to(_encoder_device(config["trainer"]))
     recipe = _build_recipe(config, encoder)
+    if config["save_encoder"] is not None and not recipe.saves_encoder:
+        raise ValueError("save_encoder: this recipe trains no encoder with files of its own; use xsent.load_encoder")
+    picture_sentences = _picture_sentences(data, config["pictures"])
     if state is not None:
         _check_same_config(state["xsent"]["config"], config)
         recipe.load_encoder(state["state_dict"])
@@ -145,7 +148,7 @@ def train(cfg: DictConfig) -> float | None:
             recipe.load_state_dict(load_checkpoint(final)["state_dict"])
         recipe.to(_encoder_device(config["trainer"]))
         about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "val/loss": best}
-        _finish(recipe, evaluator, data, config, about, start)
+        _finish(recipe, evaluator, picture_sentences, config, about, start)
     return best
 
 
@@ -170,6 +173,7 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     about = environment() | {"encoder": embedder.digest(), "seed": config["seed"]}
     scored = _score(evaluator, vectors)
     _report(scored, config, about, Path(config["run_dir"]), start)
+    _say_done(Path(config["run_dir"]), start)
     return scored.metrics
 
 
@@ -268,6 +272,8 @@ def _plain(cfg: DictConfig) -> dict[str, Any]:
     """The resolved config; also refuses what would only be noticed late."""
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
     check_targets(config)
+    if config.get("final", "best") not in ("best", "last"):
+        raise ValueError(f"final={config['final']}: expected best or last")
     trainer = config.get("trainer", {})
     if trainer.get("limit_train_batches") is not None:
         raise ValueError("trainer.limit_train_batches breaks exact resuming; use data.max_pairs or trainer.max_steps")
@@ -298,7 +304,7 @@ def _first_difference(before: object, now: object, where: str) -> str:
 def _finish(
     recipe: SentenceRecipe,
     evaluator: Evaluator | None,
-    data: BitextData,
+    picture_sentences: tuple[list[str], list[str]] | None,
     config: dict[str, Any],
     about: dict[str, Any],
     start: float,
@@ -311,10 +317,11 @@ def _finish(
         recipe.save_encoder(Path(config["save_encoder"]))
     if evaluator is not None:
         scored = _score(evaluator, recipe.embed(evaluator.sentences(), progress=True))
-    pictures = _draw(recipe, data, config["pictures"], run_dir / "pictures", config["seed"])
     _report(scored, config, about, run_dir, start)
-    if pictures:
+    if picture_sentences is not None:
+        pictures = _draw(recipe, *picture_sentences, config["pictures"], run_dir / "pictures", config["seed"])
         log.info("pictures: %s", ", ".join(str(path) for path in pictures))
+    _say_done(run_dir, start)
 
 
 def _score(evaluator: Evaluator, vectors: Mapping[str, Any]) -> Evaluation:
@@ -355,26 +362,42 @@ def _report(scored: Evaluation, config: dict[str, Any], about: dict[str, Any], r
         Console().print(results_table(metrics, expected))
     if missing := [name for name in expected if name not in metrics]:
         log.warning("%d figures of the paper have none of ours beside them: %s", len(missing), ", ".join(missing))
-    log.info("done in %.0f s; everything is in %s", about["seconds"], run_dir)
 
 
-def _draw(recipe: SentenceRecipe, data: BitextData, config: dict[str, Any], folder: Path, seed: int) -> list[Path]:
+def _picture_sentences(data: BitextData, config: Mapping[str, Any]) -> tuple[list[str], list[str]] | None:
+    """Sentences to draw and the language of each; None if there is nothing to draw."""
     from xsent.data.heldout import sample_pairs
-    from xsent.reporting.pictures import projection_pictures
 
     if not config["pairs_per_language"]:
-        return []
+        return None
     sentences, languages = sample_pairs(
         data, "test", languages=config["languages"], pairs_per_language=config["pairs_per_language"]
     )
     if len(sentences) <= config["perplexity"]:
         log.warning("no pictures: %d held-out sentences are too few", len(sentences))
-        return []
+        return None
+    return sentences, languages
+
+
+def _draw(
+    recipe: SentenceRecipe,
+    sentences: Sequence[str],
+    languages: Sequence[str],
+    config: Mapping[str, Any],
+    folder: Path,
+    seed: int,
+) -> list[Path]:
+    from xsent.reporting.pictures import projection_pictures
+
     vectors = recipe.embed(sentences, progress=False)
     return projection_pictures(vectors, languages, folder=folder, seed=seed, perplexity=config["perplexity"])
 
 
 # ---- small things
+
+
+def _say_done(run_dir: Path, start: float) -> None:
+    log.info("done in %.0f s; everything is in %s", time.perf_counter() - start, run_dir)
 
 
 def _say_default_data() -> None:

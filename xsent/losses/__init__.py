@@ -4,13 +4,14 @@ from xsent.losses.additive_margin import additive_margin_softmax
 from xsent.losses.dream import DreamTerms, dream_terms
 from xsent.losses.meat import MeatTerms, discriminator_loss, meat_terms
 from xsent.losses.oracle import OracleTerms, oracle_terms
-from xsent.losses.weighting import weighted_sum
+from xsent.losses.weighting import check_weights, weighted_sum
 
 __all__ = [
     "DreamTerms",
     "MeatTerms",
     "OracleTerms",
     "additive_margin_softmax",
+    "check_weights",
     "discriminator_loss",
     "dream_terms",
     "meat_terms",

@@ -34,6 +34,7 @@ class Encoder(nn.Module, ABC):
         padding_id: what fills a batch of ids; never looked at.
         cpu_tokens, gpu_tokens: padded tokens in a batch of ``encode``; they never change a result.
         empty_sentences: how many sentences of the last ``encode`` had no token; their vectors are 0.
+        has_files: whether ``save`` can write the encoder.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Encoder(nn.Module, ABC):
     cpu_tokens: int = 1024
     gpu_tokens: int = 32_768
     empty_sentences: int = 0
+    has_files: bool = False
     _said: tuple[int, int] | None = None
 
     @abstractmethod

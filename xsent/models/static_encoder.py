@@ -41,6 +41,7 @@ class StaticEncoder(Encoder):
         seed: of these vectors.
     """
 
+    has_files = True
     cpu_tokens = gpu_tokens = 131_072  # no products, no padding: large batches cost nothing
 
     def __init__(

@@ -37,6 +37,10 @@ class SentenceRecipe(pl.LightningModule):
 
     def __init__(self, *, optimizer: OptimizerFactory, scheduler: SchedulerFactory | None) -> None:
         super().__init__()
+        # A dry run: what they refuse is refused now, and not after the data were embedded.
+        trial = optimizer([torch.nn.Parameter(torch.zeros(1))])
+        if scheduler is not None:
+            scheduler(trial, total_steps=100)
         self.make_optimizer = optimizer
         self.make_scheduler = scheduler
         # Training batches consumed so far, over all epochs. The sampler's position is a pure function
@@ -67,6 +71,11 @@ class SentenceRecipe(pl.LightningModule):
     def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Embedder:
         """What the checkpoint of a run learned, ready to encode."""
         raise NotImplementedError
+
+    @property
+    def saves_encoder(self) -> bool:
+        """Whether ``save_encoder`` can."""
+        return False
 
     def save_encoder(self, folder: Path) -> None:
         """Write the trained encoder alone.

@@ -18,6 +18,8 @@ from xsent.distributed import gather_rows, gather_uneven_rows
 from xsent.losses import (
     DreamTerms,
     MeatTerms,
+    OracleTerms,
+    check_weights,
     discriminator_loss,
     dream_terms,
     meat_terms,
@@ -32,6 +34,7 @@ from xsent.models.heads import DisentanglingHeads
 from xsent.recipes.base import OptimizerFactory, SchedulerFactory, SentenceRecipe
 
 HOSTS = ("dream", "meat")
+TERMS = {"dream": DreamTerms, "meat": MeatTerms, "oracle": OracleTerms}
 PARTNERS = ("language_aware", "half_batch")
 
 
@@ -82,6 +85,7 @@ class DisentanglingRecipe(SentenceRecipe):
             raise ValueError(f"recipe.host={host}: expected one of {', '.join(HOSTS)}")
         if partners not in PARTNERS:
             raise ValueError(f"recipe.partners={partners}: expected one of {', '.join(PARTNERS)}")
+        _check_terms(weights, oracle)
         # Two optimizers, and for MEAT two backward passes a batch: Lightning steps aside.
         self.automatic_optimization = False
         # In a tuple, so that the frozen encoder is no submodule: it is in no checkpoint and no optimizer.
@@ -253,6 +257,16 @@ class DisentanglingRecipe(SentenceRecipe):
                 f"the heads were trained on an encoder with digest {trained_on[:16]}, {self.encoder.name}"
                 f" has {found[:16]}: other weights, tokenizer, pooling, prompt or length"
             )
+
+
+def _check_terms(weights: Mapping[str, Mapping[str, float]], oracle: Mapping[str, Any]) -> None:
+    # Now, and not at the first batch, before which all data are embedded.
+    if weights.keys() != TERMS.keys():
+        raise ValueError(f"recipe.weights names {', '.join(weights)}: expected {', '.join(TERMS)}")
+    for part, terms in TERMS.items():
+        check_weights(terms, weights[part])
+    two = Parts(torch.ones(2, 1), torch.ones(2, 1))
+    oracle_terms(two, two, torch.zeros(2, dtype=torch.int64), torch.zeros(2, dtype=torch.int64), **oracle)
 
 
 def _as_list(value: Any) -> list[Any]:

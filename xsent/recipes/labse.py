@@ -61,6 +61,10 @@ class LabseRecipe(SentenceRecipe):
         self.load_encoder(checkpoint["state_dict"])
         return self.encoder
 
+    @property
+    def saves_encoder(self) -> bool:
+        return self.encoder.has_files
+
     def save_encoder(self, folder: Path) -> None:
         self.encoder.save(folder)
 
