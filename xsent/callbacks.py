@@ -10,7 +10,7 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback, Checkpoint, EarlyStopping
 
-from xsent.evaluation.evaluator import Evaluator
+from xsent.evaluation.evaluator import Evaluator, score_spaces
 from xsent.recipes.base import SentenceRecipe
 
 log = logging.getLogger(__name__)
@@ -90,12 +90,5 @@ class EvaluateOnValidation(Callback):
             return
         assert isinstance(pl_module, SentenceRecipe)
         vectors = pl_module.embed_sharded(self.evaluator.sentences())
-        for space, rows in vectors.items():
-            metrics = self.evaluator.score(rows).metrics
-            pl_module.log_dict({f"val/{space_key(name, space)}": value for name, value in metrics.items()})
-
-
-def space_key(metric: str, space: str) -> str:
-    """``tatoeba/deu/accuracy`` in the space ``meaning`` is ``tatoeba/meaning/deu/accuracy``."""
-    evaluator, rest = metric.split("/", maxsplit=1)
-    return f"{evaluator}/{space}/{rest}"
+        metrics = score_spaces(self.evaluator, vectors).metrics
+        pl_module.log_dict({f"val/{name}": value for name, value in metrics.items()})

@@ -83,8 +83,10 @@ def train(cfg: DictConfig) -> float | None:
     from xsent.callbacks import Checkpoints, EvaluateOnValidation
     from xsent.checkpoint import HashedCheckpointIO, load_checkpoint
     from xsent.data.embedding_store import EmbeddingStore
+    from xsent.data.heldout import sample_pairs
     from xsent.distributed import rank
     from xsent.reporting.environment import environment
+    from xsent.reporting.files import write_text
     from xsent.reporting.secrets import redact
 
     _quiet_libraries()
@@ -113,7 +115,10 @@ def train(cfg: DictConfig) -> float | None:
     recipe = _build_recipe(config, encoder)
     if config["save_encoder"] is not None and not recipe.saves_encoder:
         raise ValueError("save_encoder: this recipe trains no encoder with files of its own; use xsent.load_encoder")
-    picture_sentences = _picture_sentences(data, config["pictures"])
+    pictures = config["pictures"]
+    to_draw = sample_pairs(
+        data, "test", languages=pictures["languages"], pairs_per_language=pictures["pairs_per_language"]
+    )
     if state is not None:
         _check_same_config(state["xsent"]["config"], config)
         recipe.load_encoder(state["state_dict"])
@@ -131,10 +136,10 @@ def train(cfg: DictConfig) -> float | None:
     recipe.prepare(data, EmbeddingStore(Path(config["cache_dir"])))
 
     if _is_main_process():
-        _write(run_dir / "config.yaml", OmegaConf.to_yaml(redact(config)))
+        write_text(run_dir / "config.yaml", OmegaConf.to_yaml(redact(config)))
     about = environment() | {"data": data.digest(), "encoder": encoder.digest(), "seed": config["seed"]}
     if _is_main_process():
-        _write(run_dir / "environment.json", json.dumps(about, indent=1))
+        write_text(run_dir / "environment.json", json.dumps(about, indent=1))
     if trainer.logger is not None:
         trainer.logger.log_hyperparams(redact(config))
 
@@ -148,12 +153,13 @@ def train(cfg: DictConfig) -> float | None:
             recipe.load_state_dict(load_checkpoint(final)["state_dict"])
         recipe.to(_encoder_device(config["trainer"]))
         about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "val/loss": best}
-        _finish(recipe, evaluator, picture_sentences, config, about, start)
+        _finish(recipe, evaluator, to_draw, config, about, start)
     return best
 
 
 def evaluate(cfg: DictConfig) -> dict[str, float]:
     """Score an encoder as it is, or what a run learned; returns the metrics."""
+    from xsent.evaluation.evaluator import score_spaces
     from xsent.reporting.environment import environment
 
     _quiet_libraries()
@@ -171,10 +177,10 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     sentences = evaluator.sentences()
     vectors = _spaces_of(embedder, sentences)
     about = environment() | {"encoder": embedder.digest(), "seed": config["seed"]}
-    scored = _score(evaluator, vectors)
-    _report(scored, config, about, Path(config["run_dir"]), start)
+    scored = score_spaces(evaluator, vectors)
+    _report(scored, config, about, start)
     _say_done(Path(config["run_dir"]), start)
-    return scored.metrics
+    return {f"test/{name}": value for name, value in scored.metrics.items()}
 
 
 def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedder:
@@ -304,37 +310,39 @@ def _first_difference(before: object, now: object, where: str) -> str:
 def _finish(
     recipe: SentenceRecipe,
     evaluator: Evaluator | None,
-    picture_sentences: tuple[list[str], list[str]] | None,
+    to_draw: tuple[list[str], list[str]],
     config: dict[str, Any],
     about: dict[str, Any],
     start: float,
 ) -> None:
-    from xsent.evaluation.evaluator import Evaluation
+    from xsent.evaluation.evaluator import Evaluation, score_spaces
+    from xsent.reporting.pictures import projection_pictures
 
     run_dir = Path(config["run_dir"])
     scored = Evaluation({}, [])
     if config["save_encoder"] is not None:
         recipe.save_encoder(Path(config["save_encoder"]))
     if evaluator is not None:
-        scored = _score(evaluator, recipe.embed(evaluator.sentences(), progress=True))
-    _report(scored, config, about, run_dir, start)
-    if picture_sentences is not None:
-        pictures = _draw(recipe, *picture_sentences, config["pictures"], run_dir / "pictures", config["seed"])
-        log.info("pictures: %s", ", ".join(str(path) for path in pictures))
+        scored = score_spaces(evaluator, recipe.embed(evaluator.sentences(), progress=True))
+    _report(scored, config, about, start)
+    sentences, languages = to_draw
+    perplexity = config["pictures"]["perplexity"]
+    if len(sentences) > perplexity:
+        vectors = recipe.embed(sentences, progress=False)
+        paths = projection_pictures(
+            vectors, languages, folder=run_dir / "pictures", seed=config["seed"], perplexity=perplexity
+        )
+        log.info("pictures: %s", ", ".join(str(path) for path in paths))
+    elif sentences:
+        log.warning("no pictures: %d held-out sentences are too few", len(sentences))
     _say_done(run_dir, start)
 
 
-def _score(evaluator: Evaluator, vectors: Mapping[str, Any]) -> Evaluation:
-    from xsent.callbacks import space_key
-    from xsent.evaluation.evaluator import Evaluation
+def _report(scored: Evaluation, config: dict[str, Any], about: dict[str, Any], start: float) -> None:
+    from xsent.reporting.results import report_results
 
-    metrics: dict[str, float] = {}
-    details: list[dict[str, object]] = []
-    for space, rows in vectors.items():
-        scored = evaluator.score(rows)
-        metrics |= {f"test/{space_key(name, space)}": value for name, value in scored.metrics.items()}
-        details += [{"space": space, **row} for row in scored.details]
-    return Evaluation(metrics, details)
+    about = about | {"seconds": time.perf_counter() - start}
+    report_results(scored, config=config, about=about, folder=Path(config["run_dir"]))
 
 
 def _spaces_of(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
@@ -342,55 +350,6 @@ def _spaces_of(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
     if embed is not None:
         return dict(embed(sentences, progress=True))
     return {"original": embedder.encode(sentences, progress=True)}
-
-
-def _report(scored: Evaluation, config: dict[str, Any], about: dict[str, Any], run_dir: Path, start: float) -> None:
-    from rich.console import Console
-
-    from xsent.reporting.metrics import write_metrics_json
-    from xsent.reporting.secrets import redact
-    from xsent.reporting.tables import details_csv, results_table, to_csv, to_markdown
-
-    metrics, details = scored
-    about = about | {"seconds": time.perf_counter() - start}
-    expected = {f"test/{name}": value for name, value in config["expected"].items()}
-    write_metrics_json(run_dir / "metrics.json", metrics, {**about, "expected": expected, "config": redact(config)})
-    if metrics:
-        _write(run_dir / "results.csv", to_csv(metrics, expected))
-        _write(run_dir / "results.md", to_markdown(metrics, expected))
-        _write(run_dir / "details.csv", details_csv(details))
-        Console().print(results_table(metrics, expected))
-    if missing := [name for name in expected if name not in metrics]:
-        log.warning("%d figures of the paper have none of ours beside them: %s", len(missing), ", ".join(missing))
-
-
-def _picture_sentences(data: BitextData, config: Mapping[str, Any]) -> tuple[list[str], list[str]] | None:
-    """Sentences to draw and the language of each; None if there is nothing to draw."""
-    from xsent.data.heldout import sample_pairs
-
-    if not config["pairs_per_language"]:
-        return None
-    sentences, languages = sample_pairs(
-        data, "test", languages=config["languages"], pairs_per_language=config["pairs_per_language"]
-    )
-    if len(sentences) <= config["perplexity"]:
-        log.warning("no pictures: %d held-out sentences are too few", len(sentences))
-        return None
-    return sentences, languages
-
-
-def _draw(
-    recipe: SentenceRecipe,
-    sentences: Sequence[str],
-    languages: Sequence[str],
-    config: Mapping[str, Any],
-    folder: Path,
-    seed: int,
-) -> list[Path]:
-    from xsent.reporting.pictures import projection_pictures
-
-    vectors = recipe.embed(sentences, progress=False)
-    return projection_pictures(vectors, languages, folder=folder, seed=seed, perplexity=config["perplexity"])
 
 
 # ---- small things
@@ -446,10 +405,3 @@ def _quiet_libraries() -> None:
         "faiss.loader",
     ):
         logging.getLogger(name).setLevel(logging.WARNING)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)

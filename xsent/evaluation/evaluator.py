@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from torch import Tensor
@@ -40,3 +40,21 @@ class Evaluator(Protocol):
     def __call__(self, encode: Encode) -> dict[str, float]:
         """``score`` of what ``encode`` makes of ``sentences()``."""
         ...
+
+
+def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluation:
+    """Figures in every space; ``tatoeba/deu/accuracy`` in ``meaning`` is ``tatoeba/meaning/deu/accuracy``.
+
+    Args:
+        evaluator: scores each space.
+        vectors: (N, D) of ``evaluator.sentences()`` by name of the space.
+    """
+    metrics: dict[str, float] = {}
+    details: list[dict[str, object]] = []
+    for space, rows in vectors.items():
+        scored = evaluator.score(rows)
+        for name, value in scored.metrics.items():
+            prefix, rest = name.split("/", maxsplit=1)
+            metrics[f"{prefix}/{space}/{rest}"] = value
+        details += [{"space": space, **row} for row in scored.details]
+    return Evaluation(metrics, details)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +25,7 @@ OptimizerFactory = Callable[[Iterable[Tensor]], Optimizer]
 SchedulerFactory = Callable[..., LRScheduler]  # (optimizer, total_steps=...)
 
 
-class SentenceRecipe(pl.LightningModule):
+class SentenceRecipe(pl.LightningModule, ABC):
     """A method that trains an encoder, or something on top of a frozen one, on translation pairs.
 
     Args:
@@ -53,24 +54,24 @@ class SentenceRecipe(pl.LightningModule):
     # ---- what a recipe defines
 
     @property
+    @abstractmethod
     def spaces(self) -> Sequence[str]:
         """Names of the vectors that a sentence has here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
         """Vectors (N, D) of the sentences by space, float32, on the CPU."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
         """Have the data tokenised or embedded as this recipe trains on it."""
-        raise NotImplementedError
 
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
         """Take over from a checkpoint what ``prepare`` needs, such as a trained tokenizer."""
 
+    @abstractmethod
     def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Embedder:
         """What the checkpoint of a run learned, ready to encode."""
-        raise NotImplementedError
 
     @property
     def saves_encoder(self) -> bool:

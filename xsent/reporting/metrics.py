@@ -13,6 +13,8 @@ from typing import Any
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
+from xsent.reporting.files import write_text
+
 HEADER = ["step", "epoch", "name", "value"]
 
 
@@ -86,11 +88,8 @@ def write_metrics_json(path: Path, metrics: Mapping[str, Any], context: Mapping[
         metrics: figures by name; a NaN or infinity becomes null, which is what JSON has for it.
         context: further entries beside ``metrics``; what is no plain value becomes its text.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
     text = json.dumps(_plain({"metrics": metrics, **context}), indent=1, ensure_ascii=False, allow_nan=False)
-    temporary.write_text(text + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_text(path, text + "\n")
 
 
 def _plain(value: Any) -> Any:
