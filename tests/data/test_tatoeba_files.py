@@ -56,7 +56,14 @@ def test_sides_of_different_length_are_an_error_with_both_counts(tatoeba: Path) 
 
 def test_a_missing_side_is_named(tatoeba: Path) -> None:
     (tatoeba / "tatoeba.deu-eng.eng").unlink()
-    with pytest.raises(FileNotFoundError, match=r"tatoeba\.deu-eng\.eng"):
+    with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.deu: expected tatoeba\.deu-eng\.eng beside it"):
+        read_tatoeba(str(tatoeba), ["deu"])
+
+
+def test_empty_files_are_named(tatoeba: Path) -> None:
+    write(tatoeba / "tatoeba.deu-eng.deu")
+    write(tatoeba / "tatoeba.deu-eng.eng")
+    with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.deu: expected at least 1 sentence"):
         read_tatoeba(str(tatoeba), ["deu"])
 
 

@@ -54,8 +54,8 @@ def test_predictions_equal_those_of_the_release(
 def evaluator(target: list[str], **changes: Any) -> RetrievalEvaluator:
     source = [f"source {i}" for i in range(20)]
     options: dict[str, Any] = {
-        "name": "xsim", "root": None, "languages": None, "metric": "error", "margin": "ratio", "k": 4,
-        "candidates": "knn", "comparison": "index",
+        "name": "xsim", "root": None, "languages": None, "missing": "error", "metric": "error", "margin": "ratio",
+        "k": 4, "candidates": "knn", "comparison": "index",
         "read": lambda root, languages: [TestBitext("deu-eng", "deu", "eng", source, target)],
     }  # fmt: skip
     return RetrievalEvaluator(**{**options, **changes})

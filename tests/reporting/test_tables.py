@@ -72,3 +72,13 @@ def test_csv_keeps_every_metric_at_full_precision() -> None:
     assert float(first[1]) == 1 / 3
     assert first[2:] == ["", ""]
     assert second == ["test/a/d/c", "2.0", "0.5", "1.5"]
+
+
+def test_thresholds_and_distances_keep_the_digits_that_tell_them_apart() -> None:
+    metrics = {
+        "test/bucc/original/zho-eng/f1": 63.158,
+        "test/bucc/original/zho-eng/threshold": 1.17234,
+        "test/spread/original/deu/uniform": -3.88219,
+    }
+    texts = [row[-1] for row in grid(metrics, {})[1]]
+    assert texts == ["63.16", "1.1723", "-3.8822"]

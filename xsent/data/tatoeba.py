@@ -33,7 +33,7 @@ def read_tatoeba(root: str, languages: Sequence[str] | None) -> list[TestBitext]
 
     Raises:
         FileNotFoundError: no such folder, or a language is not in it.
-        ValueError: the two files of a language differ in length.
+        ValueError: the two files of a language differ in length, one is missing or both are empty.
     """
     folder = _folder(root)
     paths = [path for path in sorted(folder.glob("tatoeba.*-eng.*")) if path.suffix != ".eng"]
@@ -50,7 +50,7 @@ def read_flores(root: str, languages: Sequence[str] | None, *, pivot: str) -> li
 
     Raises:
         FileNotFoundError: no such folder, or a language is not in it.
-        ValueError: two files differ in length.
+        ValueError: two files differ in length or are empty.
     """
     folder = _folder(root)
     # Of a language in two scripts the first by name stands for it: zho_Hans, not zho_Hant.
@@ -87,7 +87,12 @@ def _chosen(languages: Sequence[str] | None, available: list[str], folder: Path)
 
 
 def _aligned(language: str, pivot: str, path: Path, pivot_path: Path) -> TestBitext:
+    if not pivot_path.is_file():
+        # A damaged set, not an absent one: it is never left out with a note.
+        raise ValueError(f"{path}: expected {pivot_path.name} beside it, found none")
     source, target = read_lines(path), read_lines(pivot_path)
     if len(source) != len(target):
         raise ValueError(f"{path} has {len(source)} lines, {pivot_path} has {len(target)}: they must be line-aligned")
+    if not source:
+        raise ValueError(f"{path}: expected at least 1 sentence, found an empty file")
     return TestBitext(f"{language}-{pivot}", language, pivot, source, target)

@@ -29,6 +29,10 @@ class Evaluator(Protocol):
         """Read what is to be scored; raises before any long work if that cannot be done."""
         ...
 
+    def digest(self) -> str:
+        """Hex digest of everything that was read to be scored: sentences, pairs, gold scores."""
+        ...
+
     def sentences(self) -> list[str]:
         """The N distinct sentences that are needed."""
         ...

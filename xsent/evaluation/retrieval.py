@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from xsent.evaluation.evaluator import Encode, Evaluation
+from xsent.evaluation.evaluator import Evaluation
 from xsent.evaluation.margin import CANDIDATES, MARGINS, Best, best_targets
+from xsent.evaluation.test_sets import PIVOT, Bitext, TestSetEvaluator, check_choice, zero_vectors
 
 COMPARISONS = ("index", "textual")
 METRICS = ("accuracy", "error")
 
 
-class Bitext(Protocol):
-    """A test set whose ``target[i]`` translates ``source[i]``."""
+class Counted(NamedTuple):
+    """What happened in one direction."""
 
-    @property
-    def source_lang(self) -> str: ...
-    @property
-    def target_lang(self) -> str: ...
-    @property
-    def source(self) -> list[str]: ...
-    @property
-    def target(self) -> list[str]: ...
+    queries: str  # language
+    pool: str  # language
+    errors: int
+    n: int  # queries
 
 
-class RetrievalEvaluator:
+class RetrievalEvaluator(TestSetEvaluator[Bitext]):
     """Finds each sentence's translation among all sentences of the other side.
 
     Args:
@@ -37,15 +33,19 @@ class RetrievalEvaluator:
         root: file or folder of the test sets, for ``read``.
         languages: which test sets, for ``read``; None is all.
         read: ``(root, languages)`` -> test sets.
+        missing: a language without files is an ``error``, or left out with a ``note``.
         metric: ``accuracy``, percent found, or ``error``, percent not found (xSIM).
-        margin, k, candidates: as in ``best_targets``; ``absolute`` is plain cosine.
+        margin, k, candidates: as in ``best_targets``; ``absolute`` is plain cosine. Of a side with fewer
+            than ``k`` sentences all are neighbours.
         comparison: ``index``: row i must be found; ``textual``: a row with the same text will do, so
             identical sentences are one answer.
 
     Metrics:
         ``<name>/<deu-eng>/<metric>`` for either direction, ``<name>/<deu>/<metric>`` for the mean of
-        the two, ``<name>/mean/<metric>`` over all languages and both directions. An ``accuracy`` mean
-        averages the languages; an ``error`` mean is that of LASER: errors over sentences.
+        the two, ``<name>/mean/<metric>`` over all languages and both directions; ``<name>/eng-xx/<metric>``
+        over the directions with English queries and ``<name>/xx-eng/<metric>`` over those that search
+        English, where there are any. An ``accuracy`` mean averages the languages; an ``error`` mean is
+        that of LASER: errors over sentences.
     """
 
     def __init__(
@@ -55,76 +55,52 @@ class RetrievalEvaluator:
         root: str | None,
         languages: Sequence[str] | None,
         read: Callable[[Any, Sequence[str] | None], Sequence[Bitext]],
+        missing: str,
         metric: str,
         margin: str,
         k: int,
         candidates: str,
         comparison: str,
     ) -> None:
-        for option, value, known in [
-            ("metric", metric, METRICS),
-            ("margin", margin, MARGINS),
-            ("candidates", candidates, CANDIDATES),
-            ("comparison", comparison, COMPARISONS),
-        ]:
-            if value not in known:
-                raise ValueError(f"evaluator.{option}={value}: expected one of {', '.join(known)}")
+        super().__init__(name=name, root=root, wanted=languages, read=read, missing=missing)
+        check_choice("metric", metric, METRICS)
+        check_choice("margin", margin, MARGINS)
+        check_choice("candidates", candidates, CANDIDATES)
+        check_choice("comparison", comparison, COMPARISONS)
         if k < 1:
             raise ValueError(f"evaluator.k={k}: expected at least 1 neighbour")
-        self.name = name
-        self.root = root
-        self.languages = languages
-        self.read = read
         self.metric = metric
         self.margin = margin
         self.k = k
         self.candidates = candidates
         self.comparison = comparison
 
-    @cached_property
-    def bitexts(self) -> Sequence[Bitext]:
-        """The test sets, read at first use."""
-        return self.read(self.root, self.languages)
-
-    def check(self) -> None:
-        """Read the test sets."""
-        assert self.bitexts is not None
-
-    @cached_property
-    def _row_of(self) -> dict[str, int]:
-        distinct = dict.fromkeys(
-            text for bitext in self.bitexts for side in (bitext.source, bitext.target) for text in side
-        )
-        return {text: row for row, text in enumerate(distinct)}
-
-    def sentences(self) -> list[str]:
-        """The N distinct sentences of all test sets."""
-        return list(self._row_of)
-
-    def __call__(self, encode: Encode) -> dict[str, float]:
-        """Figures of whatever ``encode`` makes of the sentences."""
-        return self.score(encode(self.sentences())).metrics
-
     def score(self, vectors: Tensor) -> Evaluation:
         """Figures from the vectors (N, D) of ``sentences()``."""
         metrics: dict[str, float] = {}
         details: list[dict[str, object]] = []
-        counted = []
-        for bitext in self.bitexts:
-            x, y = (vectors[[self._row_of[text] for text in side]] for side in (bitext.source, bitext.target))
+        counted: list[Counted] = []
+        for bitext in self.test_sets:
+            x, y = self.rows(vectors, bitext.source), self.rows(vectors, bitext.target)
             there, back = best_targets(x, y, margin=self.margin, k=self.k, candidates=self.candidates)
             a, b = bitext.source_lang, bitext.target_lang
-            zeros = sum(int((side == 0).all(dim=1).sum()) for side in (x, y))
             figures = []
-            for name, best, pool in [(f"{a}-{b}", there, bitext.target), (f"{b}-{a}", back, bitext.source)]:
-                errors = self._errors(best, pool)
-                figures.append(self._figure(errors, len(best.rows)))
-                counted.append((errors, len(best.rows)))
-                metrics[f"{self.name}/{name}/{self.metric}"] = figures[-1]
-                details.append(self._detail(name, figures[-1], best, len(pool), zeros))
-            metrics[f"{self.name}/{a if a != 'eng' else b}/{self.metric}"] = sum(figures) / 2
-        metrics[f"{self.name}/mean/{self.metric}"] = self._mean(counted)
+            for queries, pool, best, lines in [(a, b, there, bitext.target), (b, a, back, bitext.source)]:
+                counted.append(Counted(queries, pool, self._errors(best, lines), len(best.rows)))
+                figures.append(self._figure(counted[-1]))
+                metrics[f"{self.name}/{queries}-{pool}/{self.metric}"] = figures[-1]
+                details.append(self._detail(f"{queries}-{pool}", figures[-1], best, len(lines), zero_vectors(x, y)))
+            metrics[f"{self.name}/{a if a != PIVOT else b}/{self.metric}"] = sum(figures) / 2
+        metrics |= self._averages(counted)
         return Evaluation(metrics, details)
+
+    def _averages(self, counted: Sequence[Counted]) -> dict[str, float]:
+        groups = {
+            "eng-xx": [direction for direction in counted if direction.queries == PIVOT],
+            "xx-eng": [direction for direction in counted if direction.pool == PIVOT],
+            "mean": counted,
+        }
+        return {f"{self.name}/{group}/{self.metric}": self._mean(some) for group, some in groups.items() if some}
 
     def _errors(self, best: Best, pool: list[str]) -> int:
         found = best.rows.tolist()
@@ -132,19 +108,20 @@ class RetrievalEvaluator:
             return sum(row != expected for expected, row in enumerate(found))
         return sum(pool[row] != pool[expected] for expected, row in enumerate(found))
 
-    def _figure(self, errors: int, n: int) -> float:
-        return 100 * (errors if self.metric == "error" else n - errors) / n
+    def _figure(self, counted: Counted) -> float:
+        return 100 * (counted.errors if self.metric == "error" else counted.n - counted.errors) / counted.n
 
-    def _mean(self, counted: list[tuple[int, int]]) -> float:
+    def _mean(self, counted: Sequence[Counted]) -> float:
         if self.metric == "error":
-            return 100 * sum(errors for errors, _ in counted) / sum(n for _, n in counted)
-        return sum(self._figure(errors, n) for errors, n in counted) / len(counted)
+            return 100 * sum(one.errors for one in counted) / sum(one.n for one in counted)
+        return sum(self._figure(one) for one in counted) / len(counted)
 
     def _detail(self, direction: str, figure: float, best: Best, pool: int, zeros: int) -> dict[str, object]:
         return {
             "evaluator": self.name, "direction": direction, self.metric: figure, "margin": self.margin, "k": self.k,
-            "candidates": self.candidates, "comparison": self.comparison, "queries": len(best.rows), "pool": pool,
-            "tied": best.tied.float().mean().item(), "zero_vectors": zeros,
+            "k_used": min(self.k, pool), "candidates": self.candidates, "comparison": self.comparison,
+            "queries": len(best.rows), "pool": pool, "tied": best.tied.float().mean().item(), "zero_vectors": zeros,
+            "missing_languages": " ".join(self.absent),
         }  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from rich.table import Table
 
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
+# Percent and Spearman x 100 have two decimals; these are numbers around 1.
+FINE = ("threshold", "align", "uniform")
 
 
 class Cell(NamedTuple):
@@ -79,11 +81,13 @@ def grid(metrics: Mapping[str, float], expected: Mapping[str, float]) -> tuple[l
 def _texts(cell: Cell | None, with_paper: bool) -> list[str]:
     if cell is None:
         return ["", "", ""] if with_paper else [""]
+    digits = 4 if cell.row.endswith(FINE) else 2
+    ours = f"{cell.ours:.{digits}f}"
     if not with_paper:
-        return [f"{cell.ours:.2f}"]
+        return [ours]
     if cell.paper is None:
-        return [f"{cell.ours:.2f}", "", ""]
-    return [f"{cell.ours:.2f}", f"{cell.paper:.2f}", f"{cell.ours - cell.paper:+.2f}"]
+        return [ours, "", ""]
+    return [ours, f"{cell.paper:.{digits}f}", f"{cell.ours - cell.paper:+.{digits}f}"]
 
 
 def results_table(metrics: Mapping[str, float], expected: Mapping[str, float]) -> Table:
