@@ -27,6 +27,10 @@ class HeldOut:
         self.data: BitextData | None = None
         self.split = "test"
 
+    def use(self, data: BitextData, split: str) -> None:
+        """Read from these data, ``valid`` or ``test``; they may be read later."""
+        self.data, self.split = data, split
+
     def __call__(self, root: str | None, languages: Sequence[str] | None) -> list[TestBitext]:
         """Test sets of the languages, in any code; None is all. ``root`` is not needed here."""
         assert self.data is not None, "a run gives its data"

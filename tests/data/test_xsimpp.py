@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xsent.data.xsimpp import AugmentedFlores, augment_file
+
+ENGLISH = ["Two cats sleep in Paris.", "He was here in 1990.", "Wow!"]
+ENTRIES = {
+    "Two cats sleep in Rome.": {"src": ENGLISH[0], "errtype": "entity_mention_replacement"},
+    "He was not here in 1990.": {"src": ENGLISH[1], "errtype": "causality_alternation"},
+}
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    return path
+
+
+@pytest.fixture
+def flores(tmp_path: Path) -> Path:
+    write(tmp_path / "eng_Latn.dev", *ENGLISH)
+    write(tmp_path / "deu_Latn.dev", "Zwei Katzen schlafen in Paris.", "Er war 1990 hier.", "Oh!")
+    return tmp_path
+
+
+def reader(folder: Path, lines: list[str] | None = None, entries: object = None) -> AugmentedFlores:
+    augmented = write(folder / "augmented", *(list(ENTRIES) if lines is None else lines))
+    error_types = write(folder / "errtype.json", json.dumps(ENTRIES if entries is None else entries))
+    return AugmentedFlores(augmented=str(augmented), error_types=str(error_types))
+
+
+def test_negatives_stand_beside_the_lines_they_were_made_from(flores: Path) -> None:
+    (bitext,) = reader(flores)(str(flores), ["de"])
+    assert (bitext.name, bitext.target, bitext.augmented) == ("deu-eng", ENGLISH, list(ENTRIES))
+    assert bitext.made_from["Two cats sleep in Rome."] == (ENGLISH[0], "entity_mention_replacement")
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "an empty file": ({"lines": []}, "augmented: expected hard negatives beside the English lines, found an empty"),
+    "no entry": ({"lines": [*ENTRIES, "New."]}, r"augmented:3: .*errtype\.json has no entry for 'New\.'"),
+    "another source": (
+        {"entries": {text: {"src": "Elsewhere.", "errtype": "x"} for text in ENTRIES}},
+        r"augmented:1: .*errtype\.json says it was made from 'Elsewhere\.', which is no English line",
+    ),
+    "half an entry": (
+        {"entries": {**ENTRIES, "New.": {"src": "x"}}},
+        r"errtype\.json: 'New\.': expected src and errtype",
+    ),
+    "a list": ({"entries": [1]}, r"errtype\.json: expected an object, found list"),
+}
+
+
+@pytest.mark.parametrize(("files", "message"), BAD.values(), ids=BAD)
+def test_files_that_do_not_fit_are_named(flores: Path, files: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        reader(flores, **files)(str(flores), None)
+
+
+def test_broken_json_is_named_with_its_line(flores: Path) -> None:
+    read = reader(flores)
+    write(flores / "errtype.json", "{", '"a": 1,', "}")
+    with pytest.raises(ValueError, match=r"errtype\.json:\d: expected JSON, found"):
+        read(str(flores), None)
+
+
+@pytest.mark.parametrize("name", ["augmented", "errtype.json"])
+def test_a_missing_file_is_named(flores: Path, name: str) -> None:
+    read = reader(flores)
+    (flores / name).unlink()
+    with pytest.raises(FileNotFoundError, match=name):
+        read(str(flores), None)
+
+
+def make(source: Path, prefix: Path, **changes: Any) -> Any:
+    options: dict[str, Any] = {"seed": 1, "per_number": 2, "per_entity": 3, "max_per_sentence": None}
+    return augment_file(source, prefix, **{**options, **changes})
+
+
+def test_what_is_made_is_read_again_beside_its_source(flores: Path) -> None:
+    summary = make(flores / "eng_Latn.dev", flores / "made" / "eng_Latn")
+    assert summary.augmented == flores / "made" / "eng_Latn_augmented.dev"
+    assert summary.error_types == flores / "made" / "eng_Latn_errtype.dev.json"
+    assert sorted(path.name for path in (flores / "made").iterdir()) == [
+        summary.augmented.name,
+        summary.error_types.name,
+    ]
+    read = AugmentedFlores(augmented=str(summary.augmented), error_types=str(summary.error_types))
+    (bitext,) = read(str(flores), None)
+    assert summary.sentences == 3
+    assert summary.augmentations.total() == len(bitext.augmented) == len(set(bitext.augmented))
+    # "Two" and 1990 twice each, Paris three times, and "was not".
+    assert dict(summary.augmentations) == {
+        "number_replacement": 4, "entity_mention_replacement": 3, "causality_alternation": 1,
+    }  # fmt: skip
+    assert not set(bitext.augmented) & set(ENGLISH)
+    assert str(summary).startswith("8 hard negatives of 3 sentences, 2.7 each")
+
+
+def test_the_seed_decides_and_the_order_of_lines_does_not(flores: Path) -> None:
+    once, again, other = (make(flores / "eng_Latn.dev", flores / name, seed=seed) for name, seed in
+                          [("a", 1), ("b", 1), ("c", 2)])  # fmt: skip
+    assert once.augmented.read_bytes() == again.augmented.read_bytes() != other.augmented.read_bytes()
+    assert once.error_types.read_bytes() == again.error_types.read_bytes()
+    backwards = make(write(flores / "back.dev", *ENGLISH[::-1]), flores / "d")
+    assert sorted(backwards.augmented.read_text().split("\n")) == sorted(once.augmented.read_text().split("\n"))
+
+
+def test_no_negative_is_a_line_of_the_source_and_a_line_is_augmented_once(tmp_path: Path) -> None:
+    source = write(tmp_path / "x.txt", "He was here.", "He was not here.", "He was here.", "")
+    with pytest.raises(ValueError, match=r"x\.txt: none of 3 sentences has a number, a name or a word to be changed"):
+        make(source, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_packed_source_is_read_and_a_cap_is_kept(tmp_path: Path) -> None:
+    source = tmp_path / "x.en.gz"
+    source.write_bytes(gzip.compress("\n".join(ENGLISH).encode()))
+    summary = make(source, tmp_path / "x", max_per_sentence=1)
+    assert summary.augmented.name == "x_augmented.en"
+    made = json.loads(summary.error_types.read_text())
+    assert [entry["src"] for entry in made.values()] == ENGLISH[:2]
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_a_source_without_text_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.txt").write_text(content)
+    with pytest.raises(ValueError, match=r"x\.txt: expected at least 1 sentence, found none"):
+        make(tmp_path / "x.txt", tmp_path / "x")
+    with pytest.raises(FileNotFoundError, match=r"none\.txt"):
+        make(tmp_path / "none.txt", tmp_path / "x")
+
+
+def test_flores_gives_a_number_of_negatives_like_the_papers(shared_data: Path, tmp_path: Path) -> None:
+    # 44,033 of 1,012 sentences in the published files, 43.5 each, nine in ten of them entities.
+    source = shared_data / "flores200/dev/eng_Latn.dev"
+    summary = make(source, tmp_path / "eng_Latn", per_number=4, per_entity=100)
+    assert 35 < summary.augmentations.total() / 997 < 50
+    assert 0.8 < summary.augmentations["entity_mention_replacement"] / summary.augmentations.total() < 0.95
