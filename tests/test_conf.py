@@ -22,6 +22,8 @@ GIVEN_BY_RUN = {
     "xsent.data.readers.": {"ledger", "root"},
     "xsent.data.cldr.": {"ledger", "root"},
     "xsent.data.tatoeba.": {"root", "languages"},
+    "xsent.data.bucc.": {"root", "languages", "part"},
+    "xsent.data.sts.": {"root", "pairs"},
     "xsent.losses.": {"anchor", "candidates", "offset", "groups", "candidate_groups"},
     "xsent.recipes.schedules.": {"optimizer", "total_steps"},
     "torch.optim.": {"params"},
@@ -88,8 +90,8 @@ EXPERIMENTS = sorted(
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_composes(tmp_path: Path, name: str) -> None:
-    plain = composed(tmp_path, "train", f"experiment={name}")
-    check_signatures(plain)
+    roots = [f"++roots.{name}=FOLDER" for name in ("tatoeba", "sts", "muse")]
+    check_signatures(composed(tmp_path, "train", f"experiment={name}", *roots))
 
 
 @pytest.mark.parametrize("evaluator", [name for name in options("evaluator") if name not in ("none", "heldout")])

@@ -49,7 +49,7 @@ class TinyEncoder(Encoder):
         return hashlib.sha256(f"crc32 trigrams {self.buckets} {self.max_length}".encode()).hexdigest()
 
     def settings(self) -> dict[str, object]:
-        return {"class": "TinyEncoder", "dim": self.dim}
+        return {"class": "TinyEncoder", "dim": self.dim, "pooling": "sum"}
 
     def forward(self, tokens: Tokens) -> Tensor:
         mask = tokens.attention_mask.bool()  # (B, T)

@@ -18,22 +18,26 @@ from xsent.reporting.tables import details_csv, results_table, to_csv, to_markdo
 log = logging.getLogger(__name__)
 
 
-def report_results(scored: Evaluation, *, config: Mapping[str, Any], about: Mapping[str, Any], folder: Path) -> None:
-    """Write ``metrics.json``, ``results.csv``, ``results.md`` and ``details.csv``; print the table.
+def report_results(
+    scored: Evaluation, *, config: Mapping[str, Any], about: Mapping[str, Any], folder: Path, show: bool
+) -> None:
+    """Write ``results.csv``, ``results.md``, ``details.csv`` and, when all is there, ``metrics.json``.
 
     Args:
         scored: of the test sets.
         config: resolved; its ``expected`` are the paper's figures under the names of ours. Secrets are masked.
         about: environment, digests and how long it took.
         folder: of the run.
+        show: whether to print the table.
     """
     metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
     papers = {f"test/{name}": value for name, value in config["expected"].items()}
-    write_metrics_json(folder / "metrics.json", metrics, {**about, "expected": papers, "config": redact(config)})
     if metrics:
         write_text(folder / "results.csv", to_csv(metrics, papers))
         write_text(folder / "results.md", to_markdown(metrics, papers))
         write_text(folder / "details.csv", details_csv(scored.details))
-        Console().print(results_table(metrics, papers))
+        if show:
+            Console().print(results_table(metrics, papers))
+    write_metrics_json(folder / "metrics.json", metrics, {**about, "expected": papers, "config": redact(config)})
     if missing := [name for name in papers if name not in metrics]:
         log.warning("%d figures of the paper have none of ours beside them: %s", len(missing), ", ".join(missing))

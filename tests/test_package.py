@@ -1,0 +1,14 @@
+"""What an installed xsent consists of."""
+
+from __future__ import annotations
+
+import tomllib
+
+from tests.helpers import ROOT
+
+
+def test_every_package_is_installed() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        listed = set(tomllib.load(file)["tool"]["setuptools"]["packages"])
+    found = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "xsent").rglob("__init__.py")}
+    assert listed == found | {"xsent.conf"}

@@ -1,0 +1,63 @@
+"""Several evaluators as one: their sentences are encoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from torch import Tensor
+
+from xsent.evaluation.evaluator import Encode, Evaluation, Evaluator
+
+
+class Suite:
+    """Scores what each of its members scores.
+
+    Args:
+        name: of the whole.
+        members: by any key; each has its own ``name``, which begins its metrics.
+
+    Raises:
+        ValueError: two members have one name.
+    """
+
+    def __init__(self, *, name: str, members: Mapping[str, Evaluator]) -> None:
+        names = [member.name for member in members.values()]
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"evaluator {name}: its members are named {', '.join(names)}; each needs a name of its own"
+            )
+        self.name = name
+        self.members = list(members.values())
+
+    def check(self) -> None:
+        """Read what each member scores."""
+        for member in self.members:
+            member.check()
+
+    def digest(self) -> str:
+        """Of all members."""
+        return " ".join(member.digest() for member in self.members)
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        distinct = dict.fromkeys(text for member in self.members for text in member.sentences())
+        return {text: row for row, text in enumerate(distinct)}
+
+    def sentences(self) -> list[str]:
+        """The N distinct sentences that any member needs."""
+        return list(self._row_of)
+
+    def __call__(self, encode: Encode) -> dict[str, float]:
+        """Figures of whatever ``encode`` makes of the sentences."""
+        return self.score(encode(self.sentences())).metrics
+
+    def score(self, vectors: Tensor) -> Evaluation:
+        """Figures of all members from the vectors (N, D) of ``sentences()``."""
+        metrics: dict[str, float] = {}
+        details: list[dict[str, object]] = []
+        for member in self.members:
+            scored = member.score(vectors[[self._row_of[text] for text in member.sentences()]])
+            metrics |= scored.metrics
+            details += scored.details
+        return Evaluation(metrics, details)

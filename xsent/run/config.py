@@ -1,0 +1,115 @@
+"""Configs: composed by Hydra, resolved to plain values, looked at before anything is built."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+
+from xsent.run.building import check_targets
+
+
+def newest_run_folder(runs_dir: str, recipe: str | None, ckpt_path: str | None, now: str) -> str:
+    """Folder of this run: a new one, or that of the run that is resumed.
+
+    Raises:
+        FileNotFoundError: ``ckpt_path=last`` and there is no run of this recipe with a checkpoint.
+    """
+    recipe_dir = Path(runs_dir) / (recipe or "none")
+    if ckpt_path is None:
+        return str(recipe_dir / now)
+    if ckpt_path == "last":
+        found = sorted(recipe_dir.glob("*/checkpoints/last.ckpt"), key=lambda path: path.stat().st_mtime)
+        if not found:
+            raise FileNotFoundError(f"ckpt_path=last: no {recipe_dir}/*/checkpoints/last.ckpt to resume")
+        return str(found[-1].parent.parent)
+    return str(Path(ckpt_path).parent.parent)
+
+
+def started() -> str:
+    """When this run or sweep began, to the microsecond: runs that start side by side never share a folder.
+
+    The other processes of a distributed run inherit it, so that they do share one.
+    """
+    return os.environ.setdefault("XSENT_STARTED", datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f"))
+
+
+def register_resolvers() -> None:
+    """Make ``${xsent.*:...}`` known to the config files; called before Hydra composes."""
+    OmegaConf.register_new_resolver("xsent.run_dir", newest_run_folder, replace=True)
+    OmegaConf.register_new_resolver("xsent.started", started, replace=True)
+    OmegaConf.register_new_resolver("xsent.offline", _wandb_is_offline, replace=True)
+    OmegaConf.register_new_resolver("xsent.choice", _choice, replace=True)
+
+
+def _choice(group: str) -> str | None:
+    """What was chosen of a config group; None where no command line was read."""
+    return HydraConfig.get().runtime.choices.get(group) if HydraConfig.initialized() else None
+
+
+def _wandb_is_offline() -> bool:
+    """Weights & Biases gets nothing over the network unless the user has logged in."""
+    netrc = Path.home() / ".netrc"
+    return "WANDB_API_KEY" not in os.environ and not (netrc.is_file() and "wandb" in netrc.read_text())
+
+
+def load_config(name: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """The resolved config ``conf/<name>.yaml`` with overrides such as ``encoder=labse``, outside of train and evaluate.
+
+    Raises:
+        FileNotFoundError: the package was installed without its ``conf`` folder.
+        ValueError: an override that does not fit the config.
+    """
+    register_resolvers()
+    folder = conf_folder()
+    try:
+        with initialize_config_dir(str(folder), version_base="1.3"):
+            return plain(compose(name, list(overrides)))
+    except HydraException as error:
+        raise ValueError(str(error)) from None
+
+
+def conf_folder() -> Path:
+    """Where the config files are: beside the package in a checkout, inside it when installed."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package.parent / "conf", package / "conf"):
+        if (folder / "train.yaml").is_file():
+            return folder
+    raise FileNotFoundError(f"no conf folder in {package.parent} or {package}: reinstall xsent")
+
+
+def plain(cfg: DictConfig) -> dict[str, Any]:
+    """The resolved config; also refuses what would only be noticed late."""
+    config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    check_targets(config)
+    if config.get("final", "best") not in ("best", "last"):
+        raise ValueError(f"final={config['final']}: expected best or last")
+    trainer = config.get("trainer", {})
+    if trainer.get("limit_train_batches") is not None:
+        raise ValueError("trainer.limit_train_batches breaks exact resuming; use data.max_pairs or trainer.max_steps")
+    return config
+
+
+def check_same_config(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """A resumed run must train the same thing: recipe, encoder, data and seed may not differ."""
+    for part in ("recipe", "encoder", "data", "seed"):
+        if before[part] != now[part]:
+            raise ValueError(
+                f"the run to resume had another {part}: {_first_difference(before[part], now[part], part)};"
+                " start a new run, or give the same options"
+            )
+
+
+def _first_difference(before: object, now: object, where: str) -> str:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in before.keys() | now.keys():
+            if before.get(key) != now.get(key):
+                return _first_difference(before.get(key), now.get(key), f"{where}.{key}")
+    return f"{where} was {before!r}, is {now!r}"

@@ -1,0 +1,127 @@
+"""``evaluate.py``, and encoders read back from runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig
+
+from xsent.run.building import build, build_evaluator, build_recipe
+from xsent.run.config import plain
+
+if TYPE_CHECKING:
+    from xsent.batch import Embedder
+    from xsent.evaluation.evaluator import Evaluation
+
+log = logging.getLogger(__name__)
+
+
+def evaluate(cfg: DictConfig) -> dict[str, float]:
+    """Score an encoder as it is, or what a run learned; returns the metrics."""
+    from xsent.evaluation.evaluator import score_spaces
+    from xsent.reporting.environment import environment
+
+    quiet_libraries()
+    start = time.perf_counter()
+    config = plain(cfg)
+    if config["evaluator"] is None:
+        raise ValueError("evaluator=none leaves nothing to do; choose one, e.g. evaluator=tatoeba")
+    evaluator = build_evaluator(config["evaluator"], None, split="test")
+    assert evaluator is not None
+    if config["ckpt"] is not None:
+        embedder = load_encoder(config["ckpt"], device=config["device"])
+    else:
+        embedder = build(config["encoder"]).to(config["device"])
+    scored = score_spaces(evaluator, spaces_of(embedder, evaluator.sentences()))
+    about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
+    run_dir = Path(config["run_dir"])
+    report(scored, embedder, config=config, about=about, folder=run_dir, start=start)
+    say_done(run_dir, start)
+    return {f"test/{name}": value for name, value in scored.metrics.items()}
+
+
+def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedder:
+    """The encoder that a run trained, with its heads where it has some.
+
+    Args:
+        path: a run folder (then the checkpoint that the run's own table is about: that of its ``final``)
+            or a checkpoint file.
+        device: where the encoder computes.
+
+    Raises:
+        FileNotFoundError: no such run or checkpoint.
+        ValueError: the checkpoint is damaged, or its frozen encoder is not the one it was trained on.
+    """
+    from xsent.checkpoint import load_checkpoint
+
+    path = Path(path)
+    checkpoint = load_checkpoint(path / "checkpoints" / "best.ckpt" if path.is_dir() else path)
+    config = checkpoint["xsent"]["config"]
+    if path.is_dir() and config["final"] != "best":
+        checkpoint = load_checkpoint(path / "checkpoints" / f"{config['final']}.ckpt")
+    encoder = build(config["encoder"]).to(device)
+    recipe = build_recipe(config, encoder)
+    trained: Embedder = recipe.trained_encoder(checkpoint)
+    return trained
+
+
+def spaces_of(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
+    """Vectors (N, D) by space: those of the heads, or ``original`` alone."""
+    embed = getattr(embedder, "embed", None)
+    if embed is not None:
+        return dict(embed(sentences, progress=True))
+    return {"original": embedder.encode(sentences, progress=True)}
+
+
+def report(
+    scored: Evaluation,
+    embedder: Any,
+    *,
+    config: dict[str, Any],
+    about: Mapping[str, Any],
+    folder: Path,
+    start: float,
+    show: bool = True,
+) -> None:
+    """Write the figures, and show them; each row of details begins with the encoder and its pooling."""
+    from xsent.evaluation.evaluator import Evaluation
+    from xsent.reporting.results import report_results
+
+    encoder = getattr(embedder, "encoder", embedder)  # below the heads, or of a recipe
+    pooling = encoder.settings()["pooling"]
+    conditions = {"encoder": encoder.name, "pooling": pooling if isinstance(pooling, str) else "+".join(pooling)}
+    scored = Evaluation(scored.metrics, [{**conditions, **row} for row in scored.details])
+    seconds = {"seconds": time.perf_counter() - start}
+    report_results(scored, config=config, about={**about, **seconds}, folder=folder, show=show)
+
+
+def say_done(folder: Path, start: float) -> None:
+    """The last line of a run: how long it took and where everything is."""
+    log.info("done in %.0f s; everything is in %s", time.perf_counter() - start, folder)
+
+
+def quiet_libraries() -> None:
+    """Silence what other packages say about things that are as they should be."""
+    import warnings
+
+    # Subnormal numbers make the clustering terms tens of times slower on a CPU late in training.
+    import torch
+
+    torch.set_flush_denormal(True)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    warnings.filterwarnings("ignore", ".*does not have many workers.*")
+    warnings.filterwarnings("ignore", ".*dataloader is not resumable.*")
+    # Every rank holds the figures of the whole already; there is nothing to accumulate.
+    warnings.filterwarnings("ignore", ".*sync_dist=True.*")
+    warnings.filterwarnings("ignore", ".*LeafSpec.*")  # Lightning's own business with torch
+    for name in (
+        "pytorch_lightning.utilities.rank_zero",
+        "pytorch_lightning.trainer.connectors.checkpoint_connector",
+        "faiss.loader",
+    ):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,176 @@
+"""``train.py``: from a composed config to a finished run."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from xsent.run.building import build, build_evaluator, build_recipe
+from xsent.run.config import check_same_config, plain
+from xsent.run.evaluating import quiet_libraries, report, say_done
+
+if TYPE_CHECKING:
+    import pytorch_lightning as pl
+
+    from xsent.data.bitext import BitextData
+    from xsent.evaluation.evaluator import Evaluator
+    from xsent.models.encoder import Encoder
+    from xsent.recipes.base import SentenceRecipe
+
+log = logging.getLogger(__name__)
+
+
+def train(cfg: DictConfig) -> float | None:
+    """Train a recipe, evaluate what it learned, and leave everything in the run folder.
+
+    As a cell of a study (``study`` in the config) it trains only what no earlier cell has trained.
+
+    Returns:
+        The best value of the monitored validation metric, for sweeps.
+    """
+    from xsent.run.study import run_cell
+
+    quiet_libraries()
+    config = plain(cfg)
+    if config["study"] is not None:
+        return run_cell(cfg)
+    return train_run(config, build(config["data"]))
+
+
+def train_run(config: dict[str, Any], data: BitextData) -> float | None:
+    """``train`` of a resolved config, on data that may have been read before."""
+    import pytorch_lightning as pl
+
+    from xsent.callbacks import Checkpoints, EvaluateOnValidation
+    from xsent.checkpoint import HashedCheckpointIO, load_checkpoint
+    from xsent.data.embedding_store import EmbeddingStore
+    from xsent.data.heldout import sample_pairs
+    from xsent.distributed import rank
+    from xsent.reporting.environment import environment
+    from xsent.reporting.files import write_text
+    from xsent.reporting.secrets import redact
+
+    start = time.perf_counter()
+    run_dir = Path(config["run_dir"])
+    pl.seed_everything(config["seed"], verbose=False)
+
+    ckpt_path = run_dir / "checkpoints" / "last.ckpt" if config["ckpt_path"] == "last" else config["ckpt_path"]
+    state = load_checkpoint(Path(ckpt_path)) if ckpt_path else None
+
+    # Everything that can be wrong is looked at before any long work.
+    validation_evaluator = build_evaluator(config["evaluator"], data, split="valid")
+    evaluator = build_evaluator(config["evaluator"], data, split="test")
+    _say_default_data()
+    data.read()
+    for one in (validation_evaluator, evaluator):
+        if one is not None:
+            one.check()
+    if data.ledger.rejects:
+        data.ledger.write(run_dir / "rejects.tsv")
+
+    encoder: Encoder = build(config["encoder"])
+    encoder.to(encoder_device(config["trainer"]))
+    recipe = build_recipe(config, encoder)
+    if config["save_encoder"] is not None and not recipe.saves_encoder:
+        raise ValueError("save_encoder: this recipe trains no encoder with files of its own; use xsent.load_encoder")
+    pictures = config["pictures"]
+    to_draw = sample_pairs(
+        data, "test", languages=pictures["languages"], pairs_per_language=pictures["pairs_per_language"]
+    )
+    if state is not None:
+        check_same_config(state["xsent"]["config"], config)
+        recipe.load_encoder(state["state_dict"])
+    callbacks: dict[str, pl.Callback] = {name: build(value) for name, value in config["callbacks"].items()}
+    if validation_evaluator is not None:
+        callbacks["evaluation"] = EvaluateOnValidation(
+            evaluator=validation_evaluator, every_n_epochs=config["evaluate_every_n_epochs"]
+        )
+    trainer: pl.Trainer = build({**config["trainer"], "_partial_": True})(
+        callbacks=list(callbacks.values()),
+        logger=build(config["logger"]) if config["logger"] else False,
+        plugins=[HashedCheckpointIO()],
+        default_root_dir=run_dir,
+    )
+    recipe.prepare(data, EmbeddingStore(Path(config["cache_dir"])))
+
+    if _is_main_process():
+        write_text(run_dir / "config.yaml", OmegaConf.to_yaml(redact(config)))
+    about = environment() | {"data": data.digest(), "encoder": encoder.digest(), "seed": config["seed"]}
+    if _is_main_process():
+        write_text(run_dir / "environment.json", json.dumps(about, indent=1))
+    if trainer.logger is not None:
+        trainer.logger.log_hyperparams(redact(config))
+
+    trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
+
+    checkpoints = callbacks.get("checkpoints")
+    best = checkpoints.best if isinstance(checkpoints, Checkpoints) else None
+    if rank() == 0:
+        if isinstance(checkpoints, Checkpoints):
+            final = checkpoints.folder / f"{config['final']}.ckpt"
+            recipe.load_state_dict(load_checkpoint(final)["state_dict"])
+        recipe.to(encoder_device(config["trainer"]))
+        about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "val/loss": best}
+        _finish(recipe, evaluator, to_draw, config, about, start)
+    return best
+
+
+def encoder_device(trainer: Mapping[str, Any]) -> str:
+    """Where this process's encoder computes, given the trainer's config."""
+    import torch
+
+    if trainer["accelerator"] == "cpu" or not torch.cuda.is_available():
+        return "cpu"
+    return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
+
+
+def _finish(
+    recipe: SentenceRecipe,
+    evaluator: Evaluator | None,
+    to_draw: tuple[list[str], list[str]],
+    config: dict[str, Any],
+    about: dict[str, Any],
+    start: float,
+) -> None:
+    from xsent.evaluation.evaluator import Evaluation, score_spaces
+    from xsent.reporting.pictures import projection_pictures
+
+    run_dir = Path(config["run_dir"])
+    scored = Evaluation({}, [])
+    if config["save_encoder"] is not None:
+        recipe.save_encoder(Path(config["save_encoder"]))
+    if evaluator is not None:
+        scored = score_spaces(evaluator, recipe.embed(evaluator.sentences(), progress=True))
+    report(scored, recipe, config=config, about=about, folder=run_dir, start=start)
+    sentences, languages = to_draw
+    perplexity = config["pictures"]["perplexity"]
+    if len(sentences) > perplexity:
+        vectors = recipe.embed(sentences, progress=False)
+        paths = projection_pictures(
+            vectors, languages, folder=run_dir / "pictures", seed=config["seed"], perplexity=perplexity
+        )
+        log.info("pictures: %s", ", ".join(str(path) for path in paths))
+    elif sentences:
+        log.warning("no pictures: %d held-out sentences are too few", len(sentences))
+    say_done(run_dir, start)
+
+
+def _say_default_data() -> None:
+    if HydraConfig.initialized():
+        given = [override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task]
+        if not {"data", "experiment", "debug"} & set(given):
+            choice = HydraConfig.get().runtime.choices.get("data")
+            log.info("no data= was given: training on data=%s (emoji names in 14 languages)", choice)
+
+
+def _is_main_process() -> bool:
+    # Before Lightning has started the other processes, and in them, this alone tells.
+    return os.environ.get("LOCAL_RANK", "0") == "0"
