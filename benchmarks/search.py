@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from xsent.evaluation.search import TILE, knn, knn_both
+from xsent.evaluation.search import COLUMNS, ROWS, knn, knn_both
 
 DIM, K = 256, 4
 LIMIT, MEMORY_LIMIT = 1.5, 2.0  # times the products; GiB
@@ -22,11 +22,11 @@ LIMIT, MEMORY_LIMIT = 1.5, 2.0  # times the products; GiB
 
 def products(x: Tensor, y: Tensor) -> None:
     """All products, in the tiles of the search, nothing kept."""
-    buffer = torch.empty(TILE * TILE)
-    for column in range(0, len(y), TILE):
-        y_tile = y[column : column + TILE]
-        for row in range(0, len(x), TILE):
-            x_tile = x[row : row + TILE]
+    buffer = torch.empty(ROWS * COLUMNS)
+    for column in range(0, len(y), COLUMNS):
+        y_tile = y[column : column + COLUMNS]
+        for row in range(0, len(x), ROWS):
+            x_tile = x[row : row + ROWS]
             torch.mm(x_tile, y_tile.T, out=buffer[: len(x_tile) * len(y_tile)].view(len(x_tile), -1))
 
 

@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "xsent"
 LEAVES = {"batch", "similarity", "distributed"}
 MIDDLE = {"losses", "models", "data", "evaluation", "text"}
-UPPER = {"recipes", "callbacks", "reporting", "checkpoint"}
+UPPER = {"recipes", "callbacks", "reporting", "checkpoint", "jobs"}
 
 # room -> rooms of xsent it may import
 ALLOWED = {
@@ -32,6 +32,7 @@ OWNERS = {
     "transformers": {"models", "data"},
     "stanza": {"text"},
     "nltk": {"text"},
+    "ray": {"jobs"},
 }
 
 

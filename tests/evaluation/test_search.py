@@ -51,7 +51,8 @@ def test_ties_go_to_the_lowest_row_whatever_k_and_backend(backend: str) -> None:
 
 @pytest.mark.parametrize(("tile", "group"), [(4, 2), (7, 2), (16, 4), (1024, 32)])
 def test_one_pass_equals_brute_force(monkeypatch: pytest.MonkeyPatch, tile: int, group: int) -> None:
-    monkeypatch.setattr(search, "TILE", tile)
+    monkeypatch.setattr(search, "ROWS", tile)
+    monkeypatch.setattr(search, "COLUMNS", tile + 1)
     monkeypatch.setattr(search, "GROUP", group)
     torch.manual_seed(1)
     x, y = torch.randn(45, 6), torch.randn(130, 6)

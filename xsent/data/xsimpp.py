@@ -139,8 +139,15 @@ def augment_file(
 
     Raises:
         FileNotFoundError: no such source.
-        ValueError: a line that is not UTF-8, no line with text, or none that could be changed.
+        ValueError: a number below 0, a line that is not UTF-8, no line with text, or none that could be changed.
     """
+    for option, value in {
+        "per_number": per_number,
+        "per_entity": per_entity,
+        "max_per_sentence": max_per_sentence,
+    }.items():
+        if value is not None and value < 0:
+            raise ValueError(f"{option}={value}: expected at least 0")
     if not source.is_file():
         raise FileNotFoundError(f"{source}: expected a text file, found none")
     collector, seen, sentences = NameCollector(), set[int](), 0

@@ -46,13 +46,35 @@ def best_targets(x: Tensor, y: Tensor, *, margin: str, k: int, candidates: str) 
         raise ValueError(f"candidates {candidates!r}: expected one of {', '.join(CANDIDATES)}")
     if not len(x) or not len(y):
         raise ValueError(f"nothing to search: {len(x)} and {len(y)} sentences")
-    # One neighbour more than is averaged shows whether the first is tied.
-    both = knn_both(x, y, max(k, 2))
-    mean_x = both[0].scores[:, :k].mean(dim=1)  # (M,) A
-    mean_y = both[1].scores[:, :k].mean(dim=1)  # (N,) B
+    both = knn_both(x, y, searched_neighbours(k))
     if candidates == "all":
+        mean_x, mean_y = mean_cosines(both[0], k), mean_cosines(both[1], k)
         return _best_of_all(x, y, mean_x, mean_y, margin), _best_of_all(y, x, mean_y, mean_x, margin)
-    return _best_of_knn(both[0], mean_x, mean_y, margin, k), _best_of_knn(both[1], mean_y, mean_x, margin, k)
+    return best_neighbours(*both, margin=margin, k=k)
+
+
+def searched_neighbours(k: int) -> int:
+    """How many neighbours to search so that k can be averaged: two at least, so that a tie of the first shows."""
+    return max(k, 2)
+
+
+def best_neighbours(there: Neighbours, back: Neighbours, *, margin: str, k: int) -> tuple[Best, Best]:
+    """``best_targets`` from neighbours that were searched before; they are the ones that may win.
+
+    Args:
+        there: of the M rows of ``x``, ``searched_neighbours(k)`` each, or as many as there are. A row that
+            has none (-1) gets score -inf, and row 0 of the other side stands in its place.
+        back: of the N rows of ``y``, likewise.
+        margin, k: as in ``best_targets``.
+    """
+    mean_x, mean_y = mean_cosines(there, k), mean_cosines(back, k)
+    return _best_of_knn(there, mean_x, mean_y, margin, k), _best_of_knn(back, mean_y, mean_x, margin, k)
+
+
+def mean_cosines(found: Neighbours, k: int) -> Tensor:
+    """Mean cosine (M,) of the k nearest, or of those that were found; 0 where none was."""
+    scores, there = found.scores[:, :k], found.rows[:, :k] >= 0
+    return scores.masked_fill(~there, 0).sum(dim=1) / there.sum(dim=1).clamp(min=1)
 
 
 def margin_scores(cosines: Tensor, own_mean: Tensor, other_mean: Tensor, margin: str) -> Tensor:
@@ -73,7 +95,7 @@ def margin_scores(cosines: Tensor, own_mean: Tensor, other_mean: Tensor, margin:
 def _best_of_knn(found: Neighbours, own: Tensor, other: Tensor, margin: str, k: int) -> Best:
     # `absolute` has the first neighbour win whatever k; a tie with the second is seen beside it.
     width = found.scores.size(1) if margin == "absolute" else min(k, found.scores.size(1))
-    cosines, rows = found.scores[:, :width], found.rows[:, :width]  # (M, k)
+    cosines, rows = found.scores[:, :width], found.rows[:, :width].clamp(min=0)  # (M, k)
     scores = margin_scores(cosines, own[:, None], other[rows], margin)
     return _best(scores, rows)
 

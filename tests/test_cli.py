@@ -1,0 +1,143 @@
+"""The console command: help that comes at once, one line for what cannot be done, a run from end to end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.helpers import ROOT, config, toy_bitext, toy_overrides
+from xsent.cli import main
+from xsent.run import train
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("files")
+    german, english = folder / "text.de", folder / "text.en"
+    german.write_text("Der Hund schläft.\nWir essen Brot.\nDas Haus ist rot.\nEs regnet heute.\n", encoding="utf-8")
+    english.write_text("It is raining today.\nThe house is red.\nThe dog sleeps.\nWe eat bread.\n", encoding="utf-8")
+    return german, english
+
+
+def mine(files: tuple[Path, Path], output: Path, *more: str) -> int:
+    return main(["mine", *map(str, files), "-o", str(output), *more])
+
+
+def rows(output: Path) -> list[list[str]]:
+    return [line.split("\t") for line in output.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["mine", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys, xsent.cli\n"
+        f"try: xsent.cli.main({arguments!r})\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'torch', 'numpy', 'hydra', 'ray', 'faiss', 'transformers'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    # Alone it takes a tenth of a second; other tests run beside it.
+    assert time.perf_counter() - start < 5
+    assert "mine" in done.stdout
+
+
+def test_help_documents_every_option_and_its_default(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["mine", "--help"])
+    said = capsys.readouterr().out
+    values = yaml.safe_load((ROOT / "conf" / "mine.yaml").read_text())
+    for name in ("margin", "k", "strategy", "search", "engine", "device"):
+        (line,) = [line for line in said.split("\n") if line.strip().startswith(f"--{name} ")]
+        assert f"(default: {values[name]})" in line
+    for name in ("--encoder", "--ckpt", "--space", "--threshold", "--work-dir", "--address", "--keep-work", "--set"):
+        assert name in said
+
+
+def test_translations_come_out_best_first_with_their_lines(files: tuple[Path, Path], tmp_path: Path) -> None:
+    assert mine(files, tmp_path / "mined.tsv") == 0
+    header, *found = rows(tmp_path / "mined.tsv")
+    assert header == ["score", "source_line", "target_line", "source", "target"]
+    assert {(row[1], row[2]) for row in found} == {("1", "3"), ("2", "4"), ("3", "2"), ("4", "1")}
+    scores = [float(row[0]) for row in found]
+    assert scores == sorted(scores, reverse=True)
+    assert ["Wir essen Brot.", "We eat bread."] in [row[3:] for row in found]
+
+
+def test_options_reach_the_job(files: tuple[Path, Path], tmp_path: Path) -> None:
+    every, few = tmp_path / "every.tsv", tmp_path / "few.tsv"
+    assert mine(files, every, "--margin", "absolute", "--strategy", "forward") == 0
+    threshold = rows(every)[2][0]
+    assert mine(files, few, "--margin", "absolute", "--strategy", "forward", "--threshold", threshold) == 0
+    # The score of the second row is rounded, so the row may pass or not.
+    assert len(rows(few)) in (2, 3)
+    assert rows(few) == rows(every)[: len(rows(few))]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--encoder", "labsee"], "encoder 'labsee': expected one of "),
+        (["--device", "tpu9"], "device 'tpu9' cannot be used"),
+        (["--set", "cells=3"], "cells=3: expected values such as cells.probes"),
+        (["--margin", "cosine"], "margin 'cosine': expected one of absolute, distance, ratio"),
+        (["--strategy", "both"], "strategy 'both': expected one of forward, backward, intersect, max"),
+        (["--engine", "spark"], "engine 'spark': expected one of local, ray"),
+        (["--space", "meaning"], "space=meaning: only a run with heads has spaces"),
+        (["--ckpt", "no/such/run"], "no/such/run"),
+        (["--set", "cells.prob=3"], "cells.prob"),
+        (["--k", "0"], "k=0: expected a whole number, at least 1"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line_before_any_work(
+    files: tuple[Path, Path], tmp_path: Path, more: list[str], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert mine(files, tmp_path / "mined.tsv", *more) == 1
+    assert said in caplog.records[-1].getMessage()
+    assert "\n" not in caplog.records[-1].getMessage()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_file_is_named_with_what_is_wrong(
+    files: tuple[Path, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert mine((files[0], tmp_path / "nowhere.en"), tmp_path / "mined.tsv") == 1
+    assert caplog.records[-1].getMessage() == f"{tmp_path / 'nowhere.en'}: expected a text file, found none"
+
+
+def test_a_run_gives_the_vectors_in_the_space_that_is_asked_for(files: tuple[Path, Path], tmp_path: Path) -> None:
+    data = toy_bitext(tmp_path / "data", pairs=100)
+    train(config("train", tmp_path, *toy_overrides(data, "recipe=dream", "encoder=mini", "trainer.max_epochs=1")))
+    spaces = {}
+    for space in ("meaning", "original"):
+        output = tmp_path / f"{space}.tsv"
+        assert mine(files, output, "--ckpt", str(tmp_path / "run"), "--space", space) == 0
+        spaces[space] = rows(output)
+    assert mine(files, tmp_path / "mini.tsv") == 0
+    assert spaces["original"] == rows(tmp_path / "mini.tsv")
+    assert spaces["meaning"] != spaces["original"]
+    assert mine(files, tmp_path / "default.tsv", "--ckpt", str(tmp_path / "run")) == 0
+    assert rows(tmp_path / "default.tsv") == spaces["meaning"]
+
+
+def test_negatives_are_made_with_the_values_of_the_config_unless_given(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    english = tmp_path / "text.en"
+    english.write_text("In 1998 the team did not win in Paris.\nA small dog barked at 7 cats.\n", encoding="utf-8")
+    assert main(["augment", str(english), "-o", str(tmp_path / "one" / "text")]) == 0
+    assert main(["augment", str(english), "-o", str(tmp_path / "same" / "text"), "--per-number", "4"]) == 0
+    names = ["text_augmented.en", "text_errtype.en.json"]
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == names
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "same" / name).read_bytes()
+    assert main(["augment", str(english), "-o", str(tmp_path / "few" / "text"), "--max-per-sentence", "1"]) == 0
+    assert len((tmp_path / "few" / names[0]).read_text(encoding="utf-8").splitlines()) == 2
+    assert main(["augment", str(english), "-o", str(tmp_path / "text"), "--per-entity", "-1"]) == 1
+    assert caplog.records[-1].getMessage() == "per_entity=-1: expected at least 0"

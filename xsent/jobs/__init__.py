@@ -1,0 +1,1 @@
+"""Long jobs: files in, a file out; what is finished survives a kill."""
