@@ -5,13 +5,16 @@ BIN     = $(VENV)/bin
 # One thread each: tests that run side by side only get into each other's way with more.
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test check lint types bench mini clean
+.PHONY: demo test slow check lint types bench results mini clean
 
 demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
 
 test: $(VENV)/.dev
 	$(PYTEST) -m "not slow and not gpu" -n 2
+
+slow: $(VENV)/.dev
+	$(PYTEST) -m "slow and not gpu"
 
 check: lint types test
 
@@ -24,6 +27,10 @@ types: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+# The figures of docs/results.md; benchmarks/mining.py has those of mining.
+results: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.results
 
 # The bundled encoder, from the bitext that BITEXT names (docs/mini.md).
 BITEXT ?= ../shared/data/bitext

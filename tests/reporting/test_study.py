@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from xsent.reporting.study import figures, report_study, study_csv, study_markdown
+from xsent.reporting.study import figures, missing_notes, report_study, study_csv, study_markdown
 
 PAPER: dict[str, Any] = {
     "encoders": {"labse": "LaBSE", "laser2": "LASER"},
@@ -59,6 +59,26 @@ def test_what_was_not_measured_is_a_dash_and_not_a_number(tmp_path: Path) -> Non
     found = figures([undefined, failed], PAPER)
     assert all(not one.ours for one in found)
     assert "| deu | - (97.00) |" in study_markdown(found, "title")
-    assert "labse,meat,meaning,tatoeba/deu/accuracy,0,,,LaBSE,97.0,\n" in study_csv(found)
+    assert "labse,meat,meaning,tatoeba/deu/accuracy,0,,,LaBSE,97.0,,\n" in study_csv(found)
     report_study([undefined, failed], {"title": "title", "paper": PAPER}, folder=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv", "table.md"]
+
+
+def test_an_average_over_fewer_items_stands_beside_the_papers_over_the_same() -> None:
+    paper = {
+        **PAPER,
+        "metrics": ["sts/deu-eng/spearman", "sts/fra-eng/spearman", "sts/ita-eng/spearman", "sts/mean/spearman"],
+    }
+    paper["values"] = {"LaBSE": {"meat": {"meaning": [80.0, 70.0, 60.0, 70.0]}}}
+    metrics = {
+        "sts/meaning/deu-eng/spearman": 50.0,
+        "sts/meaning/ita-eng/spearman": 40.0,
+        "sts/meaning/mean/spearman": 45.0,
+    }
+    one = {"encoder": "labse", "objective": "meat", "seed": 1, "metrics": metrics, "missing": {"sts": ["fra-eng"]}}
+    text = study_markdown(figures([one], paper), "title", missing_notes([one]))
+    assert "| mean | 45.00 (70.00, -25.00, 2 of 3) |" in text  # of 80 and 60, not of all three
+    assert "| fra-eng | - (70.00) |" in text
+    assert "sts: no files of fra-eng; our averages are over the others." in text
+    metrics["sts/meaning/fra-eng/spearman"] = 45.0
+    assert "| mean | 45.00 (70.00, -25.00) |" in study_markdown(figures([one], paper), "title")

@@ -19,7 +19,15 @@ from xsent.reporting.files import write_text
 log = logging.getLogger(__name__)
 
 SPACES = ("original", "meaning", "language")  # the order of the tables
-LEGEND = "Ours, beside it the paper's figure and the difference; ± is the standard deviation over seeds."
+AVERAGES = ("mean", "eng-xx", "xx-eng")  # items that average the other items of their evaluator
+LEGEND = (
+    "Ours, beside it the paper's figure and the difference; ± is the standard deviation over seeds. Where some of a"
+    " table's items were not measured, the paper's average is that of the same items, and it says how many."
+)
+FIELDS = [
+    "encoder", "objective", "space", "metric", "seeds", "ours", "deviation", "paper_encoder", "paper", "difference",
+    "averaged_items",
+]  # fmt: skip
 
 
 class Figure(NamedTuple):
@@ -32,6 +40,7 @@ class Figure(NamedTuple):
     ours: list[float]  # a figure per seed; empty when no cell measured it
     paper_encoder: str
     paper: float | None  # None: the paper has none
+    averaged: str  # of an average over some of the table's items: "5 of 10"; else empty
 
     @property
     def mean(self) -> float:
@@ -48,16 +57,17 @@ def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *
     """Write ``table.csv`` and ``table.md``, and print the tables.
 
     Args:
-        cells: what each cell left: encoder, objective, seed, and metrics or an error.
+        cells: what each cell left: encoder, objective, seed, and metrics or an error; ``missing`` test sets.
         study: its ``title`` and ``paper``.
         folder: of the study.
     """
     found = figures(cells, study["paper"])
     if found:
+        notes = missing_notes(cells)
         write_text(folder / "table.csv", study_csv(found))
-        write_text(folder / "table.md", study_markdown(found, study["title"]))
+        write_text(folder / "table.md", study_markdown(found, study["title"], notes))
         console = Console()
-        console.print(f"\n{study['title']}\n{LEGEND}\n")
+        console.print("\n" + "\n".join([study["title"], LEGEND, *notes]) + "\n")
         for table in study_tables(found):
             console.print(table)
         log.info("table: %s, %s", folder / "table.md", folder / "table.csv")
@@ -83,46 +93,62 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
         name = paper["encoders"].get(encoder, paper["other_encoders"])
         rows = paper["values"].get(name, {})
         for space in SPACES:
+            ours = {metric: _measured(measured, space, metric) for metric in paper["metrics"]}
             # The original vectors are the same whatever the objective.
-            printed = rows.get("original" if space == "original" else objective, {}).get(space)
-            for column, metric in enumerate(paper["metrics"]):
-                evaluator, rest = metric.split("/", maxsplit=1)
-                key = f"{evaluator}/{space}/{rest}"
-                ours = [one[key] for one in measured if key in one and not math.isnan(one[key])]
-                found.append(
-                    Figure(encoder, objective, space, metric, ours, name, None if printed is None else printed[column])
-                )
+            values = rows.get("original" if space == "original" else objective, {}).get(space)
+            printed = {} if values is None else dict(zip(paper["metrics"], values, strict=True))
+            for metric in paper["metrics"]:
+                beside, averaged = _beside(metric, ours, printed)
+                found.append(Figure(encoder, objective, space, metric, ours[metric], name, beside, averaged))
     return found
+
+
+def _measured(cells: Sequence[Mapping[str, float]], space: str, metric: str) -> list[float]:
+    evaluator, rest = metric.split("/", maxsplit=1)
+    key = f"{evaluator}/{space}/{rest}"
+    return [one[key] for one in cells if key in one and not math.isnan(one[key])]
+
+
+def _beside(metric: str, ours: Mapping[str, Sequence[float]], printed: Mapping[str, float]) -> tuple[float | None, str]:
+    """The paper's figure to compare with, and over how many items it is averaged when not over all."""
+    evaluator, item, kind = metric.split("/")
+    items = [
+        other
+        for other in ours
+        if other.startswith(f"{evaluator}/") and other.endswith(f"/{kind}") and other.split("/")[1] not in AVERAGES
+    ]
+    have = [other for other in items if ours[other]]
+    if item not in AVERAGES or not ours[metric] or len(have) == len(items) or not have:
+        return printed.get(metric), ""
+    averaged = f"{len(have)} of {len(items)}"
+    return (mean(printed[other] for other in have) if printed else None), averaged
 
 
 def study_csv(found: Sequence[Figure]) -> str:
     """A row per figure, at full precision."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        [
-            "encoder",
-            "objective",
-            "space",
-            "metric",
-            "seeds",
-            "ours",
-            "deviation",
-            "paper_encoder",
-            "paper",
-            "difference",
-        ]
-    )
+    writer.writerow(FIELDS)
     for one in found:
         ours = one.mean if one.ours else None
         difference = None if ours is None or one.paper is None else ours - one.paper
-        writer.writerow([*one[:4], len(one.ours), ours, one.deviation, one.paper_encoder, one.paper, difference])
+        numbers = len(one.ours), ours, one.deviation, one.paper_encoder, one.paper, difference
+        writer.writerow([*one[:4], *numbers, one.averaged])
     return out.getvalue()
 
 
-def study_markdown(found: Sequence[Figure], title: str) -> str:
+def missing_notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the evaluators asked for and found no files of, a line for each."""
+    missing = {name: absent for cell in cells for name, absent in cell.get("missing", {}).items()}
+    return [
+        f"{name}: no files of {', '.join(absent)}; our averages are over the others."
+        for name, absent in missing.items()
+    ]
+
+
+def study_markdown(found: Sequence[Figure], title: str, notes: Sequence[str] = ()) -> str:
     """The tables in Markdown, one per encoder and space."""
-    lines = [f"# {title}", "", LEGEND, ""]
+    lines = [f"# {title}", "", " ".join([LEGEND, *notes]), ""]
     for block in _blocks(found):
         lines += [f"## {block.heading}", ""]
         lines += ["| " + " | ".join(line) + " |" for line in [block.header, ["---", *["---:"] * len(block.header[1:])]]]
@@ -191,6 +217,7 @@ def _texts(one: Figure) -> tuple[str, str]:
     ours = f"{one.mean:.2f}" if one.ours else "-"
     if one.deviation is not None:
         ours += f" ± {one.deviation:.2f}"
-    if one.paper is None:
-        return ours, ""
-    return ours, f"{one.paper:.2f}, {one.mean - one.paper:+.2f}" if one.ours else f"{one.paper:.2f}"
+    beside = [] if one.paper is None else [f"{one.paper:.2f}"]
+    if one.ours and one.paper is not None:
+        beside.append(f"{one.mean - one.paper:+.2f}")
+    return ours, ", ".join([*beside, *([one.averaged] if one.averaged else [])])

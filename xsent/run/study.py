@@ -78,7 +78,9 @@ def _finished_cell(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
         train_run(training_config(cfg, folder, resume=last), data)
     trained = json.loads((folder / DONE).read_text(encoding="utf-8"))
     metrics = {} if evaluator is None else _scores(evaluator, config, folder, encoder_device(config["trainer"]))
-    return {"folder": str(folder), "best": trained["val/loss"], "metrics": metrics}
+    members = getattr(evaluator, "members", [evaluator])
+    missing = {one.name: absent for one in members if (absent := getattr(one, "absent", []))}
+    return {"folder": str(folder), "best": trained["val/loss"], "metrics": metrics, "missing": missing}
 
 
 def training_config(cfg: DictConfig, folder: Path, *, resume: bool) -> dict[str, Any]:
