@@ -51,9 +51,9 @@ def pairs_of(bitext: Path, lang: str) -> list[tuple[str, str]]:
         return [(columns[1], columns[0]) for line in file if (columns := line.rstrip("\n").split("\t"))]
 
 
-def shuffled_pairs(bitext: Path) -> list[tuple[str, str]]:
-    """Pairs of the largest files in which every sentence is in one pair only."""
-    pairs = [pair for lang in LANGUAGES for pair in pairs_of(bitext, lang)]
+def shuffled_pairs(bitext: Path, languages: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of some files in which every sentence is in one pair only."""
+    pairs = [pair for lang in languages for pair in pairs_of(bitext, lang)]
     random.Random(0).shuffle(pairs)
     seen: set[str] = set()
     kept = []
@@ -103,7 +103,7 @@ def write_sides(folder: Path, source: Sequence[str], target: Sequence[str]) -> N
 
 def exact(bitext: Path, rows: int, folder: Path) -> None:
     """All pairs of ``rows`` x ``rows`` sentences, to the time of the products and the encoding alone."""
-    source, target = (list(side) for side in zip(*shuffled_pairs(bitext)[:rows], strict=True))
+    source, target = (list(side) for side in zip(*shuffled_pairs(bitext, LANGUAGES)[:rows], strict=True))
     write_sides(folder, source, target)
     mini = StaticEncoder.load(name="mini", path=None)
     x, y = (torch.empty(0), torch.empty(0))
@@ -125,7 +125,7 @@ def exact(bitext: Path, rows: int, folder: Path) -> None:
 
 def cells(bitext: Path, rows: int, folder: Path) -> None:
     """Approximate search among ``rows`` x ``rows`` sentences: time, memory, and what it misses."""
-    source, target = zip(*repeated(shuffled_pairs(bitext), rows), strict=True)
+    source, target = zip(*repeated(shuffled_pairs(bitext, LANGUAGES), rows), strict=True)
     write_sides(folder, source, target)
     del source, target
     taken = mine(folder, "--search", "cells", "--keep-work")
@@ -164,18 +164,14 @@ def _shards(work: WorkFolder, kind: str) -> int:
 def planted(bitext: Path, rows: int, folder: Path) -> None:
     """How many of ``rows`` pairs are found among five times as many sentences without a partner, on either side."""
     alone = rows * ALONE // PAIRS
-    pairs = pairs_of(bitext, "de")
-    # English that translates no German sentence here, in case the German file cannot fill both sides.
-    known = {english for _, english in pairs}
-    others = [pair for pair in pairs_of(bitext, "fr") if pair[1] not in known]
-    for some in (pairs, others):
-        random.Random(0).shuffle(some)
-    unused = pairs[rows + alone :] + others
-    source = list(dict.fromkeys(german for german, _ in pairs[: rows + alone]))
+    pairs = shuffled_pairs(bitext, ["de"])
     gold = dict(pairs[:rows])
-    partners = {english for _, english in pairs[: rows + alone]}
-    lonely = dict.fromkeys(english for _, english in unused if english not in partners)
-    target = [*dict.fromkeys(gold.values()), *list(lonely)[:alone]]
+    # English of other pairs, and of French ones where the German file cannot fill both sides.
+    known = {english for _, english in pairs[: rows + alone]}
+    others = [*pairs[rows + alone :], *shuffled_pairs(bitext, ["fr"])]
+    lonely = dict.fromkeys(english for _, english in others if english not in known)
+    source = [german for german, _ in pairs[: rows + alone]]
+    target = [*gold.values(), *list(lonely)[:alone]]
     for side in (source, target):
         random.Random(1).shuffle(side)
     write_sides(folder, source, target)

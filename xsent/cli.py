@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from xsent.paths import conf_folder
+
 if TYPE_CHECKING:
     from xsent.batch import Embedder
 
@@ -101,10 +103,11 @@ def _add_mine(commands: Any) -> None:
 def _mine(given: argparse.Namespace) -> None:
     # torch takes seconds to import, and --help needs none of it.
     from xsent.jobs.engines import engine_named
-    from xsent.jobs.mine import mine_files, options_from
+    from xsent.jobs.mine import mine_files
+    from xsent.jobs.options import options_from
     from xsent.run import load_config
 
-    encoders = sorted(path.stem for path in (_conf() / "encoder").glob("*.yaml"))
+    encoders = sorted(path.stem for path in (conf_folder() / "encoder").glob("*.yaml"))
     if given.encoder is not None and given.encoder not in encoders:
         raise ValueError(f"encoder {given.encoder!r}: expected one of {', '.join(encoders)}")
     config = load_config("mine", given.set + ([f"encoder={given.encoder}"] if given.encoder else []))
@@ -185,18 +188,11 @@ def _augment(given: argparse.Namespace) -> None:
 
 def _defaults(name: str) -> dict[str, Any]:
     """The values of a config file, and what it chooses of each group; read without Hydra, which takes longer."""
-    values: dict[str, Any] = yaml.safe_load((_conf() / f"{name}.yaml").read_text(encoding="utf-8"))
+    values: dict[str, Any] = yaml.safe_load((conf_folder() / f"{name}.yaml").read_text(encoding="utf-8"))
     for choice in values.pop("defaults", []):
         if isinstance(choice, dict):
             values |= choice
     return values
-
-
-def _conf() -> Path:
-    """The config files: beside the package in a checkout, inside it when installed."""
-    package = Path(__file__).resolve().parent
-    beside = package.parent / "conf"
-    return beside if (beside / "mine.yaml").is_file() else package / "conf"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ from tests.jobs.conftest import Bitext
 from xsent.evaluation.mining import mine
 from xsent.jobs import work as work_module
 from xsent.jobs.engines import LocalEngine, engine_named
-from xsent.jobs.mine import CellOptions, MiningOptions, mine_files
+from xsent.jobs.mine import mine_files
+from xsent.jobs.options import CellOptions, MiningOptions
 from xsent.models.static_encoder import StaticEncoder
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from hashlib import file_digest
@@ -21,71 +20,20 @@ from torch import Tensor
 from xsent import __version__
 from xsent.batch import Embedder
 from xsent.evaluation.cells import Cells, arranged, nearest_cells, scan_cells, train_centroids
-from xsent.evaluation.margin import MARGINS, best_neighbours, searched_neighbours
-from xsent.evaluation.mining import STRATEGIES, MinedPairs, select_pairs
+from xsent.evaluation.margin import best_neighbours, searched_neighbours
+from xsent.evaluation.mining import MinedPairs, select_pairs
 from xsent.evaluation.search import EXTRA, Candidates, Neighbours, merged, rescored, scan
 from xsent.jobs.engines import Engine
+from xsent.jobs.options import MiningOptions
+from xsent.jobs.output import check_output, write_pairs
 from xsent.jobs.sentences import Sentences, read_sentences
 from xsent.jobs.vectors import StoredVectors
-from xsent.jobs.work import WorkFolder, check_room, naming_a_full_disk, opened, write_array
+from xsent.jobs.work import WorkFolder, check_room, opened, write_array
 from xsent.similarity import unit
 
 log = logging.getLogger(__name__)
 
-SEARCHES = ("auto", "exact", "cells")
 SIDES = ("source", "target")
-HEADER = "score\tsource_line\ttarget_line\tsource\ttarget\n"
-
-
-@dataclass(frozen=True)
-class CellOptions:
-    """How the space is divided, and how much of it is searched."""
-
-    size: int  # target sentences per cell, on average
-    probes: int  # cells that a source looks into
-    sample: int  # sentences per cell that k-means sees
-    iterations: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class MiningOptions:
-    """What is mined and how; ``conf/mine.yaml`` says what each means.
-
-    Raises:
-        ValueError: an unknown margin, strategy or search, or what should be a number of at least 1 is none.
-    """
-
-    margin: str
-    k: int
-    strategy: str
-    threshold: float | None
-    search: str
-    exact_up_to: int
-    cells: CellOptions
-    shard: int
-    block: int
-
-    def __post_init__(self) -> None:
-        for option, value, known in [
-            ("margin", self.margin, MARGINS),
-            ("strategy", self.strategy, STRATEGIES),
-            ("search", self.search, SEARCHES),
-        ]:
-            if value not in known:
-                raise ValueError(f"{option} {value!r}: expected one of {', '.join(known)}")
-        counts = {"k": self.k, "exact_up_to": self.exact_up_to, "shard": self.shard, "block": self.block}
-        counts |= {f"cells.{name}": value for name, value in vars(self.cells).items() if name != "seed"}
-        for option, count in counts.items():
-            if not isinstance(count, int) or count < 1:
-                raise ValueError(f"{option}={count}: expected a whole number, at least 1")
-
-    def of_shards(self) -> dict[str, object]:
-        """What decides the shards of a search; margin, strategy and threshold only matter after it."""
-        return {
-            "k": self.k, "search": self.search, "exact_up_to": self.exact_up_to, "shard": self.shard,
-            "block": self.block, **{f"cells.{name}": value for name, value in vars(self.cells).items()},
-        }  # fmt: skip
 
 
 def mine_files(
@@ -126,7 +74,7 @@ def mine_files(
         OSError: the disk is full, or the output cannot be written.
     """
     start = time.perf_counter()
-    _check_output(output)
+    check_output(output)
     _check_device(device)
     digests = {side: _sha256(path) for side, path in zip(SIDES, (source, target), strict=True)}
     if digests["source"] == digests["target"]:
@@ -146,7 +94,7 @@ def mine_files(
         made = work.size() - sum(work.size(side) for side in SIDES)
         check_room(work.path, job.needed() - made)
         pairs = job.run(engine)
-        _write_pairs(output, pairs, *sides)
+        write_pairs(output, pairs, *sides)
         if not keep_work:
             work.remove()
     log.info("%s pairs in %.0f s: %s", f"{len(pairs.scores):,}", time.perf_counter() - start, output)
@@ -404,38 +352,3 @@ def _check_device(device: str) -> None:
     except (RuntimeError, AssertionError) as error:  # torch's way to say that it was built without CUDA
         reason = str(error).split("\n")[0]
         raise ValueError(f"device {device!r} cannot be used: {reason}") from error
-
-
-def _check_output(output: Path) -> None:
-    folder = output.absolute().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "no such folder for the output", str(folder))
-    if output.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "expected a file to write, found a folder", str(output))
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(errno.EACCES, "the output's folder cannot be written to", str(folder))
-
-
-def _write_pairs(output: Path, pairs: MinedPairs, source: Sentences, target: Sentences) -> None:
-    lines = source.line_numbers(), target.line_numbers()
-    temporary = output.with_name(f"{output.name}.tmp")
-    try:
-        with naming_a_full_disk(output), temporary.open("w", encoding="utf-8", newline="\n") as out:
-            out.write(HEADER)
-            for score, i, j in zip(*(column.tolist() for column in pairs), strict=True):
-                texts = (text.replace("\t", " ") for text in (source[i], target[j]))
-                out.write("\t".join([f"{score:.6f}", str(lines[0][i]), str(lines[1][j]), *texts]) + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(output)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def options_from(config: Mapping[str, Any]) -> MiningOptions:
-    """The options among the keys of ``conf/mine.yaml``."""
-    names = MiningOptions.__dataclass_fields__.keys() - {"cells"}
-    if not isinstance(config["cells"], Mapping):
-        raise ValueError(f"cells={config['cells']}: expected values such as cells.probes=...")
-    return MiningOptions(**{name: config[name] for name in names}, cells=CellOptions(**config["cells"]))

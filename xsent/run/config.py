@@ -13,6 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
+from xsent.paths import conf_folder
 from xsent.run.building import check_targets
 
 
@@ -68,21 +69,11 @@ def load_config(name: str, overrides: Sequence[str]) -> dict[str, Any]:
         ValueError: an override that does not fit the config.
     """
     register_resolvers()
-    folder = conf_folder()
     try:
-        with initialize_config_dir(str(folder), version_base="1.3"):
+        with initialize_config_dir(str(conf_folder()), version_base="1.3"):
             return plain(compose(name, list(overrides)))
     except HydraException as error:
         raise ValueError(str(error)) from None
-
-
-def conf_folder() -> Path:
-    """Where the config files are: beside the package in a checkout, inside it when installed."""
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package.parent / "conf", package / "conf"):
-        if (folder / "train.yaml").is_file():
-            return folder
-    raise FileNotFoundError(f"no conf folder in {package.parent} or {package}: reinstall xsent")
 
 
 def plain(cfg: DictConfig) -> dict[str, Any]:

@@ -45,6 +45,9 @@ def run_cell(cfg: DictConfig) -> float | None:
     """
     from xsent.reporting.files import write_text
 
+    path = cfg.study.encoder_paths.get(cfg.study.encoder)
+    if path is not None:
+        OmegaConf.update(cfg, "encoder.path", path)
     config = plain(cfg)
     study = config["study"]
     cell: dict[str, Any] = {"encoder": study["encoder"], "objective": study["objective"], "seed": config["seed"]}

@@ -1,0 +1,18 @@
+"""Where the files of this package are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def conf_folder() -> Path:
+    """The folder of the config files: beside the package in a checkout, inside it when installed.
+
+    Raises:
+        FileNotFoundError: in neither place.
+    """
+    package = Path(__file__).resolve().parent
+    for folder in (package.parent / "conf", package / "conf"):
+        if (folder / "train.yaml").is_file():
+            return folder
+    raise FileNotFoundError(f"no conf folder in {package.parent} or {package}: reinstall xsent")
