@@ -76,6 +76,18 @@ def test_a_cell_is_trained_once_and_a_failed_one_does_not_stop_the_others(tmp_pa
     assert len(trained(tmp_path)) == 3
 
 
+def test_two_processes_train_a_cell_as_one_does(tmp_path: Path) -> None:
+    toy_bitext(tmp_path / "toy")
+    tables = []
+    for trainer in ("cpu", "ddp_cpu"):
+        done = study(tmp_path, "encoder=tiny", "objective=dream,meat", f"trainer={trainer}")
+        assert done.returncode == 0, done.stderr
+        assert "2 of 2 cells are done" in done.stdout
+        tables.append({(row["objective"], row["space"], row["metric"]): row["ours"] for row in table(tmp_path)})
+    assert len(trained(tmp_path)) == 4, "another trainer is another cell"
+    assert tables[0] == tables[1]
+
+
 def test_seeds_are_averaged_with_their_deviation(tmp_path: Path) -> None:
     toy_bitext(tmp_path / "toy")
     done = study(tmp_path, "encoder=tiny", "objective=dream", "seed=1,2")

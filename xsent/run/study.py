@@ -62,6 +62,7 @@ def run_cell(cfg: DictConfig) -> float | None:
 
 
 def _finished_cell(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
+    from xsent.run.frozen import train_apart
     from xsent.run.training import encoder_device, train_run
 
     data = _data(json.dumps(config["data"], sort_keys=True))
@@ -78,7 +79,11 @@ def _finished_cell(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
     else:
         last = (folder / "checkpoints" / "last.ckpt").is_file()
         log.info("%s is trained%s in %s", label, ", from where it was interrupted," if last else "", folder)
-        train_run(training_config(cfg, folder, resume=last), data)
+        own = training_config(cfg, folder, resume=last)
+        if own["trainer"]["strategy"] == "auto":
+            train_run(own, data)
+        else:
+            train_apart(own)
     trained = json.loads((folder / DONE).read_text(encoding="utf-8"))
     metrics = {} if evaluator is None else _scores(evaluator, config, folder, encoder_device(config["trainer"]))
     members = getattr(evaluator, "members", [evaluator])
