@@ -76,6 +76,7 @@ def test_a_cell_is_trained_once_and_a_failed_one_does_not_stop_the_others(tmp_pa
     assert len(trained(tmp_path)) == 3
 
 
+@pytest.mark.slow
 def test_two_processes_train_a_cell_as_one_does(tmp_path: Path) -> None:
     toy_bitext(tmp_path / "toy")
     tables = []
