@@ -103,7 +103,7 @@ def training_config(cfg: DictConfig, folder: Path, *, resume: bool) -> dict[str,
 def training_key(config: Mapping[str, Any], data_digest: str, encoder_digest: str) -> str:
     """Hex digest of all that decides what a cell learns: settings, data, frozen encoder, version of this package.
 
-    Where things lie, and what is only watched, play no part.
+    Where things lie plays no part, nor do logging and evaluation; all of the trainer's settings do.
     """
     parts = ("recipe", "data", "trainer", "callbacks", "seed", "final")
     content = [xsent.__version__, {part: _without_places(config[part]) for part in parts}, data_digest, encoder_digest]
