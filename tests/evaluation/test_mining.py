@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +11,6 @@ from torch import Tensor
 
 from xsent.evaluation.margin import Best
 from xsent.evaluation.mining import STRATEGIES, MinedPairs, at_threshold, best_threshold, mine, select_pairs
-
-
-@pytest.fixture(scope="module")
-def reference(fixtures_dir: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((fixtures_dir / "retrieval.json").read_text())
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +13,6 @@ from xsent.evaluation.margin import best_targets, margin_scores
 from xsent.evaluation.retrieval import RetrievalEvaluator, average_cosine_distance
 from xsent.evaluation.search import knn
 from xsent.similarity import cos_sim
-
-
-@pytest.fixture(scope="module")
-def reference(fixtures_dir: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((fixtures_dir / "retrieval.json").read_text())
-    return found
 
 
 @pytest.fixture(scope="module")

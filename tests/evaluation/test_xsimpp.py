@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,12 +30,6 @@ def evaluator(*test_sets: Augmented, **changes: Any) -> XsimppEvaluator:
         "candidates": "knn", "read": lambda root, languages: test_sets,
     }  # fmt: skip
     return XsimppEvaluator(**{**options, **changes})
-
-
-@pytest.fixture(scope="module")
-def reference(fixtures_dir: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((fixtures_dir / "retrieval.json").read_text())
-    return found
 
 
 def test_errors_predictions_and_report_equal_the_release(reference: dict[str, Any]) -> None:

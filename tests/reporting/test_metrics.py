@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_a_failed_write_leaves_the_previous_file(tmp_path: Path, monkeypatch: py
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(os, "fsync", full)  # a disk may tell only now that it has no room
     with pytest.raises(OSError, match="No space left"):
         write_metrics_json(path, {"a": 2.0}, {})
     assert json.loads(path.read_text())["metrics"] == {"a": 1.0}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
+
+from xsent.data.whole_file import whole_file
 
 log = logging.getLogger(__name__)
 
@@ -53,13 +54,10 @@ class RejectLedger:
 
     def write(self, path: Path) -> None:
         """Write all rejects as TSV with a header, in one step, and log the summary if there are any."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         rows = ["file\tline\treason\tfound"]
         rows += ["\t".join(_one_cell(str(cell)) for cell in reject) for reject in self.rejects]
-        # Under DDP every rank writes the same content.
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        temporary.write_text("\n".join(rows) + "\n", encoding="utf-8")
-        temporary.replace(path)
+        with whole_file(path) as file:  # under DDP every rank writes the same content
+            file.write("\n".join(rows) + "\n")
         self._path = path
         if self.rejects:
             log.warning("%s", self.summary())

@@ -6,6 +6,7 @@ import errno
 import os
 from pathlib import Path
 
+from xsent.data.whole_file import whole_file
 from xsent.evaluation.mining import MinedPairs
 from xsent.jobs.sentences import Sentences
 from xsent.jobs.work import naming_a_full_disk
@@ -31,16 +32,8 @@ def write_pairs(output: Path, pairs: MinedPairs, source: Sentences, target: Sent
         OSError: the disk is full; what was there before stays.
     """
     lines = source.line_numbers(), target.line_numbers()
-    temporary = output.with_name(f"{output.name}.tmp")
-    try:
-        with naming_a_full_disk(output), temporary.open("w", encoding="utf-8", newline="\n") as out:
-            out.write(HEADER)
-            for score, i, j in zip(*(column.tolist() for column in pairs), strict=True):
-                texts = (text.replace("\t", " ") for text in (source[i], target[j]))
-                out.write("\t".join([f"{score:.6f}", str(lines[0][i]), str(lines[1][j]), *texts]) + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(output)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with naming_a_full_disk(output), whole_file(output) as out:
+        out.write(HEADER)
+        for score, i, j in zip(*(column.tolist() for column in pairs), strict=True):
+            texts = (text.replace("\t", " ") for text in (source[i], target[j]))
+            out.write("\t".join([f"{score:.6f}", str(lines[0][i]), str(lines[1][j]), *texts]) + "\n")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from xsent.data.whole_file import whole_file
+
 
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text, and the folder if need be; a file that was there stays until the new one is complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    with whole_file(path) as file:
+        file.write(text)
