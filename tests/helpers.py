@@ -32,6 +32,38 @@ def _say(letter: str, concepts: list[int]) -> str:
     return " ".join(letter + chr(97 + number // 10) + chr(107 + number % 10) for number in concepts)
 
 
+def toy_labelled(folder: Path, groups: int = 250) -> Path:
+    """Labelled pairs in one made-up language and another: the same concepts (1), or one of them another (0)."""
+    rng = random.Random(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = ["sentence1\tsentence2\tlabel"]
+    for _ in range(groups):
+        concepts = rng.sample(range(CONCEPTS), 4)
+        other = [*concepts[:3], rng.choice([one for one in range(CONCEPTS) if one not in concepts])]
+        anchor = _say("e", concepts)
+        rows += [f"{anchor}\t{_say('d', concepts)}\t1", f"{anchor}\t{_say('d', other)}\t0"]
+    (folder / "train.tsv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def toy_bert(folder: Path) -> Path:
+    """A small random BERT, dropout included, that knows the words of the toy languages; saved as transformers does."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    words = [_say(letter, [number]) for letter in "edfs" for number in range(CONCEPTS)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]) + "\n")
+    BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=32).save_pretrained(folder)
+    torch.manual_seed(0)
+    size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    # The usual standard deviation of 0.02 would make all sentences alike.
+    BertModel(
+        BertConfig(vocab_size=5 + len(words), max_position_embeddings=40, initializer_range=0.5, **size)
+    ).save_pretrained(folder)
+    return folder
+
+
 def config(name: str, tmp_path: Path, *overrides: str) -> DictConfig:
     """Compose ``conf/<name>.yaml``; the run goes to ``tmp_path/run``, caches to ``tmp_path/cache``."""
     register_resolvers()

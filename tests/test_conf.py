@@ -21,6 +21,9 @@ GIVEN_BY_RUN = {
     "pytorch_lightning.Trainer": {"callbacks", "logger", "plugins", "default_root_dir"},
     "xsent.data.readers.": {"ledger", "root"},
     "xsent.data.cldr.": {"ledger", "root"},
+    "xsent.data.labelled.": {"ledger", "root"},
+    "xsent.data.msrp.": {"ledger", "root"},
+    "xsent.data.pawsx.": {"ledger", "root"},
     "xsent.data.tatoeba.": {"root", "languages"},
     "xsent.data.bucc.": {"root", "languages", "part"},
     "xsent.data.sts.": {"root", "pairs"},
@@ -83,6 +86,16 @@ def test_every_option_of_a_group_composes(tmp_path: Path, group: str) -> None:
         check_signatures(composed(tmp_path, "train", "recipe=labse", f"{group}={option}"))
 
 
+@pytest.mark.parametrize("group", ["loss", "mining", "data"])
+def test_every_option_of_a_paraphrase_run_composes(tmp_path: Path, group: str) -> None:
+    for option in options(group):
+        check_signatures(composed(tmp_path, "train", "recipe=paraphrase", f"{group}={option}"))
+
+
+def test_mining_can_be_left_out(tmp_path: Path) -> None:
+    assert composed(tmp_path, "train", "recipe=paraphrase", "mining=none")["recipe"]["mining"] is None
+
+
 EXPERIMENTS = sorted(
     str(path.relative_to(CONF / "experiment").with_suffix("")) for path in (CONF / "experiment").rglob("*.yaml")
 )
@@ -90,7 +103,7 @@ EXPERIMENTS = sorted(
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_composes(tmp_path: Path, name: str) -> None:
-    roots = [f"++roots.{name}=FOLDER" for name in ("tatoeba", "sts", "muse")]
+    roots = ["data.root=FOLDER", *(f"++roots.{name}=FOLDER" for name in ("tatoeba", "sts", "muse"))]
     check_signatures(composed(tmp_path, "train", f"experiment={name}", *roots))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers import ROOT, config, state_of, tiny_static, toy_bitext, toy_overrides
+from tests.helpers import ROOT, config, state_of, tiny_static, toy_bert, toy_bitext, toy_labelled, toy_overrides
 from xsent.run import train
 
 # Kills its own process, as `kill -9` does, right after so many training batches.
@@ -37,14 +37,28 @@ RECIPES = {
     "oracle with meat": ["recipe=oracle", "encoder=mini", "recipe.optimizer.lr=0.001", *WARM_UP],
     "oracle with dream": ["recipe=oracle", "recipe.host=dream", "encoder=mini", "recipe.optimizer.lr=0.001", *WARM_UP],
 }
+# The word embeddings frozen, dropout, and a mega-batch of five batches that a kill falls into.
+PARAPHRASE = [
+    "recipe=paraphrase", "data=labelled", "data.global_batch_size=16", "data.valid_share=0.2", "pictures=none",
+    "logger=none", "encoder=mbert", "encoder.max_length=null", "recipe.mining.mini_batches=5",
+    "recipe.optimizer.lr=0.001", "callbacks.checkpoints.monitor=val/loss", "callbacks.checkpoints.mode=min",
+    "callbacks.early_stopping.monitor=val/loss", "callbacks.early_stopping.mode=min",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
+    if recipe != "paraphrase":
+        return [*toy_overrides(toy_bitext(tmp_path / "data")), *RECIPES[recipe]]
+    encoder = toy_bert(tmp_path / "bert")
+    return [*PARAPHRASE, f"data.root={toy_labelled(tmp_path / 'data')}", f"encoder.path={encoder}"]
+
+
+@pytest.mark.parametrize("recipe", [*RECIPES, "paraphrase"])
 # An epoch has 11 to 13 batches: in the middle of the first, on a saved step and behind it, in the second.
 @pytest.mark.parametrize("killed_after", [7, 15])
 def test_a_killed_run_resumes_to_bit_equal_weights(tmp_path: Path, recipe: str, killed_after: int) -> None:
     overrides = [
-        *toy_overrides(toy_bitext(tmp_path / "data")), *RECIPES[recipe], "trainer.max_epochs=3",
+        *overrides_of(recipe, tmp_path), "trainer.max_epochs=3",
         "callbacks.checkpoints.every_n_batches=3", "evaluator=none", "trainer.enable_progress_bar=false",
     ]  # fmt: skip
     train(config("train", tmp_path / "whole", *overrides, f"cache_dir={tmp_path / 'cache'}"))

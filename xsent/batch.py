@@ -41,6 +41,28 @@ class EmbeddedBatch(NamedTuple):
     pairs: Pairs
 
 
+class RankingBatch(NamedTuple):
+    """B anchors, a paraphrase of each, and K sentences that look like one of the anchors and say something else.
+
+    Sentences are numbers of texts in the data module, which gives their tokens; a mega-batch adds more of them.
+    """
+
+    anchor: Tensor  # (B,) int64
+    positive: Tensor  # (B,) int64, paraphrase or translation of the anchor; the anchor itself where it has none
+    negative: Tensor  # (K,) int64, hard negatives that the data name; K may be 0
+    owner: Tensor  # (K,) int64, row of the anchor that the negative belongs to
+    pairs: Pairs
+
+
+class RankingMasks(NamedTuple):
+    """Which sentence is a negative of which of this device's B pairs; N pairs and H hard negatives in all."""
+
+    in_batch: Tensor  # (B, N) bool, pair k's sentences are negatives of pair i; False at the pair itself
+    own: Tensor  # (B, H) bool, hard negative j belongs to anchor i
+    own_of_positive: Tensor  # (B, H) bool, hard negative j belongs to the anchor's paraphrase
+    others: Tensor  # (B, H) bool, hard negative j belongs to another pair, and may be a negative of pair i
+
+
 class Parts(NamedTuple):
     """What a disentangling head makes of B sentence embeddings."""
 

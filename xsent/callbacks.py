@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,25 @@ from xsent.recipes.base import SentenceRecipe
 
 log = logging.getLogger(__name__)
 
+MODES = {"min": operator.lt, "max": operator.gt}
+
 
 class Checkpoints(Checkpoint):
     """``last.ckpt`` every so many batches and after every epoch, ``best.ckpt`` when the metric improves.
 
     Args:
         folder: where the two are written.
-        monitor: metric to minimise.
+        monitor: metric that tells which epoch was best; of equals, the first.
+        mode: ``min`` or ``max``, what is best.
         every_n_batches: how much work a crash may cost.
     """
 
-    def __init__(self, *, folder: str, monitor: str, every_n_batches: int) -> None:
+    def __init__(self, *, folder: str, monitor: str, mode: str, every_n_batches: int) -> None:
+        if mode not in MODES:
+            raise ValueError(f"callbacks.checkpoints.mode={mode}: expected one of {', '.join(MODES)}")
         self.folder = Path(folder)
         self.monitor = monitor
+        self.mode = mode
         self.every_n_batches = every_n_batches
         self.best: float | None = None
 
@@ -54,7 +61,7 @@ class Checkpoints(Checkpoint):
         value = trainer.callback_metrics.get(self.monitor)
         if value is None:
             raise KeyError(f"checkpoints monitor {self.monitor!r}, logged are {sorted(trainer.callback_metrics)}")
-        if self.best is None or float(value) < self.best:
+        if self.best is None or MODES[self.mode](float(value), self.best):
             self.best = float(value)
             self._save(trainer, pl_module, self.folder / "best.ckpt")
         self._save(trainer, pl_module, self.folder / "last.ckpt")

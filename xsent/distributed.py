@@ -50,14 +50,27 @@ def gather_rows(x: Tensor) -> Tensor:
     return gathered
 
 
-def gather_uneven_rows(x: Tensor) -> Tensor:
-    """Stack ``x`` (n, ...) of all ranks in the order of ranks, n may differ; no gradient."""
+def gather_padded_rows(x: Tensor) -> Tensor:
+    """Stack ``x`` (n, ...) of all ranks into (sum of n, ...) in the order of ranks, gradients included.
+
+    n may differ from rank to rank, and be 0. Padded to the largest n, the rows are gathered as ``gather_rows``
+    does, and what it says about the world size holds here. If the rows of any rank need a gradient, every rank has
+    to run the backward pass through the result, since the ranks add up what each of them found.
+    """
     if not is_distributed():
         return x
-    lengths = gather_rows(torch.tensor([len(x)], device=x.device)).tolist()
+    known = gather_rows(torch.tensor([[len(x), x.requires_grad]], device=x.device))  # (W, 2)
+    lengths = known[:, 0].tolist()
+    if known[:, 1].any() and not x.requires_grad and torch.is_grad_enabled():
+        x = x.detach().requires_grad_()  # e.g. no row at all: the rank must still take part in the backward pass
     padding = x.new_zeros(max(lengths) - len(x), *x.shape[1:])
-    parts = gather_rows(torch.cat([x.detach(), padding])).chunk(world_size())
+    parts = gather_rows(torch.cat([x, padding])).chunk(world_size())
     return torch.cat([part[:length] for part, length in zip(parts, lengths, strict=True)])
+
+
+def gather_uneven_rows(x: Tensor) -> Tensor:
+    """Stack ``x`` (n, ...) of all ranks in the order of ranks, n may differ; no gradient."""
+    return gather_padded_rows(x.detach()) if is_distributed() else x
 
 
 def gather_by_index(rows: Tensor, index: Tensor, total: int) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from xsent.batch import Parts
-from xsent.distributed import gather_by_index, gather_rows, gather_uneven_rows, rank
+from xsent.distributed import gather_by_index, gather_padded_rows, gather_rows, gather_uneven_rows, rank
 from xsent.losses import additive_margin_softmax, oracle_terms, weighted_sum
 
 PAIRS, DIM = 8, 5  # of the global batch
@@ -85,6 +85,24 @@ def rows_of(own: int, world: int) -> Tensor:
     return torch.arange(own, ROWS, world)
 
 
+def padded(own: int, world: int, start: int) -> dict[str, Tensor]:
+    """Rows ``start + own``, ``start + own + W`` ... of seven, gathered, and the gradient of what they mean to one rank.
+
+    Each rank's loss weighs the gathered rows by its own number + 1, as if it had other anchors.
+    """
+    index = rows_of(own, world)
+    rows = table()[index[index >= start]].requires_grad_(bool((index >= start).any()))
+    gathered = gather_padded_rows(rows)
+    ((own + 1) * gathered.pow(2).sum()).backward()
+    gradient = torch.zeros(0, DIM, dtype=torch.float64) if rows.grad is None else rows.grad
+    return {"rows": gathered.detach(), "gradient": gradient}
+
+
+def table() -> Tensor:
+    """Seven rows of different numbers."""
+    return torch.arange(ROWS * DIM, dtype=torch.float64).view(ROWS, DIM) + 1
+
+
 def work(own: int, world: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet{world}", rank=own, world_size=world)
@@ -96,6 +114,9 @@ def work(own: int, world: int, folder: str) -> None:
     vectors = torch.stack([index * 10.0, index + 0.5], dim=1)
     found["by_index"] = gather_by_index(vectors, index, ROWS)
     found["uneven"] = gather_uneven_rows(index)
+    found["padded"] = padded(own, world, start=0)
+    # The last row alone: every other rank holds none, and nothing that would need a gradient.
+    found["mostly_empty"] = padded(own, world, start=ROWS - 1)
     torch.save(found, f"{folder}/found{world}_{own}.pt")
     dist.barrier()
     dist.destroy_process_group()
@@ -129,3 +150,16 @@ def test_uneven_rows_are_gathered_in_the_order_of_ranks_without_padding(found: l
     expected = torch.cat([rows_of(own, len(found)) for own in range(len(found))])
     for one in found:
         torch.testing.assert_close(one["uneven"], expected)
+
+
+@pytest.mark.parametrize(("name", "start"), [("padded", 0), ("mostly_empty", ROWS - 1)])
+def test_uneven_rows_are_gathered_with_their_gradients(found: list[dict[str, Any]], name: str, start: int) -> None:
+    world = len(found)
+    order = torch.cat([rows_of(own, world) for own in range(world)])
+    order = order[order >= start]
+    everyone = world * (world + 1) / 2  # the ranks weigh the rows 1, 2, ... W
+    for own, one in enumerate(found):
+        torch.testing.assert_close(one[name]["rows"], table()[order], rtol=0, atol=0)
+        index = rows_of(own, world)
+        expected = 2 * everyone * table()[index[index >= start]]
+        torch.testing.assert_close(one[name]["gradient"], expected, rtol=1e-12, atol=0)

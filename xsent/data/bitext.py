@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytorch_lightning as pl
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
@@ -30,6 +29,7 @@ from xsent.data.pairs import (
 from xsent.data.rejects import RejectLedger
 from xsent.data.sampler import EvaluationSampler, TrainSampler
 from xsent.data.token_store import tokenize_once
+from xsent.data.training_data import TrainingData
 from xsent.distributed import rank, world_size
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 Fetch = Callable[[Columns, Rows, Rows], ParallelBatch | EmbeddedBatch]  # (columns, groups, rows)
 
 
-class BitextData(pl.LightningDataModule):
+class BitextData(TrainingData):
     """Data module over the sentence pairs of any reader.
 
     Args:
@@ -62,6 +62,8 @@ class BitextData(pl.LightningDataModule):
         batches_seen: training batches consumed in all epochs; the recipe keeps it up to date, the
             training loader starts there.
     """
+
+    holds = "translation pairs"
 
     def __init__(
         self,
@@ -169,6 +171,14 @@ class BitextData(pl.LightningDataModule):
             numbers = first[0][np.argsort(first[1])][:per_language]
             chosen += [self.texts[number] for number in numbers]
         return chosen
+
+    def sample_sentences(
+        self, split: str, *, languages: Sequence[str] | None, per_language: int
+    ) -> tuple[list[str], list[str]]:
+        """Distinct sentences of some held-out pairs, both sides, and the language of each."""
+        from xsent.data.heldout import sample_pairs
+
+        return sample_pairs(self, split, languages=languages, pairs_per_language=per_language)
 
     # ---- batches
 

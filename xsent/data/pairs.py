@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import logging
-import re
-import unicodedata
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +15,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from tqdm import tqdm
 
+from xsent.data.hashes import Hashes, mix, plain, text_hashes
 from xsent.data.readers import SentencePair
 from xsent.data.rejects import RejectLedger
 
 log = logging.getLogger(__name__)
 
 Rows = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 
 # (ledger, root) -> pairs, lazily. The root is a folder, a file or a name; None where a package has the data.
 Reader = Callable[[RejectLedger, str | None], Iterator[SentencePair]]
@@ -100,8 +97,8 @@ def read_corpus(
     source, target, source_lang, target_lang = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     renumber = np.array([ordered.index(language) for language in found], dtype=np.int64)
     source_lang, target_lang = renumber[source_lang], renumber[target_lang]
-    text_hash, lang_hash = _hashes(texts), _hashes(ordered)
-    key = _mix(text_hash[source], text_hash[target], lang_hash[source_lang], lang_hash[target_lang])
+    text_hash, lang_hash = text_hashes(texts), text_hashes(ordered)
+    key = mix(text_hash[source], text_hash[target], lang_hash[source_lang], lang_hash[target_lang])
     columns = Columns(source, target, source_lang, target_lang, key)
     return Corpus(texts, ordered, columns.take(_first_of_each(columns)))
 
@@ -163,7 +160,7 @@ def split_by_content(corpus: Corpus, *, valid_share: float, test_share: float) -
     is_reversed = (columns.target_lang == english) & (columns.source_lang != english)
     deciding = np.where(is_reversed, columns.target, columns.source)
     numbers, inverse = np.unique(deciding, return_inverse=True)
-    hashes = _hashes([_plain(texts[number]) for number in numbers.tolist()], salt=b"split")
+    hashes = text_hashes([plain(texts[number]) for number in numbers.tolist()], salt=b"split")
     place = (hashes.astype(np.float64) / 2.0**64)[inverse]
     is_valid = place < valid_share
     is_test = ~is_valid & (place < valid_share + test_share)
@@ -183,33 +180,6 @@ def groups(columns: Columns) -> Rows:
     _, component = connected_components(coo_array(edges, shape=(size, size)), directed=False)
     numbers: Rows = component[columns.source].astype(np.int64)
     return numbers
-
-
-# ---- hashes
-
-
-def _hashes(texts: Sequence[str], salt: bytes = b"") -> Hashes:
-    # A text may hold lone surrogates (JSON escapes): they are hashed as they are.
-    raw = b"".join(
-        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=salt).digest() for text in texts
-    )
-    return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
-
-
-def _mix(*parts: Hashes) -> Hashes:
-    """One hash from several, their order counts (the finaliser of splitmix64, Steele et al. 2014)."""
-    mixed = np.zeros_like(parts[0])
-    for part in parts:
-        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + part
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed = mixed ^ (mixed >> np.uint64(31))
-    return mixed
-
-
-def _plain(text: str) -> str:
-    plain = re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", text).casefold()).strip()
-    return plain or text
 
 
 # ---- small things

@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from tqdm import tqdm
 
 from xsent.batch import Tokenizer, Tokens
@@ -41,6 +42,13 @@ class TokenStore:
         input_ids = np.zeros(mask.shape, dtype=np.int64)
         input_ids[mask] = self.ids[(start[:, None] + within)[mask]]
         return Tokens(torch.from_numpy(input_ids), torch.from_numpy(mask.astype(np.int64)))
+
+    def flat(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Ids (M,) int64 of texts ``rows`` (N,), one text after the other, and how many each has (N,) int64."""
+        start, lengths = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
+        before = np.cumsum(lengths) - lengths
+        ids = self.ids[np.repeat(start - before, lengths) + np.arange(lengths.sum())]
+        return torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(lengths)
 
 
 def tokenize_once(texts: Sequence[str], tokenizer: Tokenizer, cache_dir: Path) -> TokenStore:

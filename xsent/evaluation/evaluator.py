@@ -7,14 +7,17 @@ from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
+from xsent.evaluation.charts import Chart
+
 Encode = Callable[[Sequence[str]], Tensor]  # N sentences -> (N, D)
 
 
 class Evaluation(NamedTuple):
-    """Figures, and under which conditions each was measured."""
+    """Figures, under which conditions each was measured, and what is worth a picture."""
 
     metrics: dict[str, float]  # "<evaluator>/<item>/<metric>"
     details: list[dict[str, object]]  # a row per figure: k, margin, candidates, direction, pools, ties
+    charts: Sequence[Chart] = ()
 
 
 class Evaluator(Protocol):
@@ -49,16 +52,22 @@ class Evaluator(Protocol):
 def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluation:
     """Figures in every space; ``tatoeba/deu/accuracy`` in ``meaning`` is ``tatoeba/meaning/deu/accuracy``.
 
+    A chart has the space at the end of its name and title.
+
     Args:
         evaluator: scores each space.
         vectors: (N, D) of ``evaluator.sentences()`` by name of the space.
     """
     metrics: dict[str, float] = {}
     details: list[dict[str, object]] = []
+    charts: list[Chart] = []
     for space, rows in vectors.items():
         scored = evaluator.score(rows)
         for name, value in scored.metrics.items():
             prefix, rest = name.split("/", maxsplit=1)
             metrics[f"{prefix}/{space}/{rest}"] = value
         details += [{"space": space, **row} for row in scored.details]
-    return Evaluation(metrics, details)
+        charts += [
+            chart._replace(name=f"{chart.name}_{space}", title=f"{chart.title}, {space}") for chart in scored.charts
+        ]
+    return Evaluation(metrics, details, charts)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from torch import Tensor
 
+from xsent.evaluation.charts import Chart
 from xsent.evaluation.evaluator import Encode, Evaluation, Evaluator
 
 
@@ -56,8 +57,10 @@ class Suite:
         """Figures of all members from the vectors (N, D) of ``sentences()``."""
         metrics: dict[str, float] = {}
         details: list[dict[str, object]] = []
+        charts: list[Chart] = []
         for member in self.members:
             scored = member.score(vectors[[self._row_of[text] for text in member.sentences()]])
             metrics |= scored.metrics
             details += scored.details
-        return Evaluation(metrics, details)
+            charts += scored.charts
+        return Evaluation(metrics, details, charts)

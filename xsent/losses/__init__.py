@@ -1,20 +1,26 @@
 """Loss functions: pure functions of embeddings."""
 
 from xsent.losses.additive_margin import additive_margin_softmax
+from xsent.losses.additive_margin_scale import AdditiveMarginScale, additive_margin_scale
 from xsent.losses.dream import DreamTerms, dream_terms
 from xsent.losses.meat import MeatTerms, discriminator_loss, meat_terms
+from xsent.losses.mega_batch_margin import MegaBatchMargin, mega_batch_margin
 from xsent.losses.oracle import OracleTerms, oracle_terms
 from xsent.losses.weighting import check_weights, weighted_sum
 
 __all__ = [
+    "AdditiveMarginScale",
     "DreamTerms",
     "MeatTerms",
+    "MegaBatchMargin",
     "OracleTerms",
+    "additive_margin_scale",
     "additive_margin_softmax",
     "check_weights",
     "discriminator_loss",
     "dream_terms",
     "meat_terms",
+    "mega_batch_margin",
     "oracle_terms",
     "weighted_sum",
 ]

@@ -6,10 +6,11 @@ import hashlib
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import Self, cast
 
 import numpy as np
 import torch
@@ -32,7 +33,10 @@ class Encoder(nn.Module, ABC):
         name: for tables and messages.
         dim: size D of a vector.
         padding_id: what fills a batch of ids; never looked at.
-        cpu_tokens, gpu_tokens: padded tokens in a batch of ``encode``; they never change a result.
+        pads: whether a batch is padded and its activations grow with its tokens; one that does neither gains
+            nothing from small batches.
+        cpu_tokens, gpu_tokens: padded tokens in a batch, of ``encode`` and in training; they never change a result.
+        frozen_modules: stay in evaluation mode whatever ``train`` says (``xsent.models.freezing``).
         empty_sentences: how many sentences of the last ``encode`` had no token; their vectors are 0.
         has_files: whether ``save`` can write the encoder.
     """
@@ -40,12 +44,14 @@ class Encoder(nn.Module, ABC):
     name: str
     dim: int
     padding_id: int = 0
+    pads: bool = True
     # What a batch computes should stay in a CPU's cache (tried: 1,024 tokens a sixth faster than 2,048, a
-    # half faster than 4,096) and fill a GPU.
+    # half faster than 4,096; in training an eighth and two fifths, and 512 the same) and fill a GPU.
     cpu_tokens: int = 1024
     gpu_tokens: int = 32_768
     empty_sentences: int = 0
     has_files: bool = False
+    frozen_modules: tuple[nn.Module, ...] = ()
     _said: tuple[int, int] | None = None
 
     @abstractmethod
@@ -95,14 +101,49 @@ class Encoder(nn.Module, ABC):
         """Where the weights are."""
         return next(self.parameters()).device
 
+    @property
+    def word_vectors(self) -> nn.Parameter:
+        """The table of word or piece vectors, by default the only ``nn.Embedding`` of the encoder.
+
+        Raises:
+            ValueError: there is no such table, or more than one.
+        """
+        tables = [module for module in self.modules() if isinstance(module, nn.Embedding)]
+        if len(tables) != 1:
+            raise ValueError(f"encoder {self.name}: expected one table of word vectors, found {len(tables)}")
+        return cast(nn.Parameter, tables[0].weight)
+
+    @property
+    def usual_tokens(self) -> int:
+        """Padded tokens in a batch that suit the device."""
+        return self.cpu_tokens if self.device.type == "cpu" else self.gpu_tokens
+
+    def train(self, mode: bool = True) -> Self:
+        """As every module's, except that frozen modules stay in evaluation mode: their dropout stays off."""
+        super().train(mode)
+        for module in self.frozen_modules:
+            module.eval()
+        return self
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Evaluation mode for a while; afterwards every module has the mode that it had before."""
+        training = [module for module in self.modules() if module.training]
+        self.eval()
+        try:
+            yield
+        finally:
+            # Module by module: a frozen part of a training encoder was in evaluation mode before, too.
+            for module in training:
+                module.training = True
+
     def digest(self) -> str:
         """Hex digest of weights, tokenizer and settings: what decides the vectors."""
         content = hashlib.sha256(self.tokenizer_digest().encode())
         content.update(json.dumps(self.settings(), sort_keys=True).encode())
         tensors = {name: value for name, value in self.state_dict().items() if isinstance(value, Tensor)}
-        for name, tensor in sorted(tensors.items()):
-            content.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-            content.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        for part in tensor_bytes(tensors):
+            content.update(part)
         return content.hexdigest()
 
     def encode(
@@ -134,15 +175,13 @@ class Encoder(nn.Module, ABC):
             raise TypeError("encode expects a sequence of sentences, found one string")
         ids, lengths = self._tokenize_all(sentences, progress)
         # The longest first: a batch that does not fit fails at once, and the bar ends faster than it says.
-        order = np.argsort(-lengths, kind="stable")
-        order = order[lengths[order] > 0]
-        ids, lengths = _rearranged(ids, lengths, order), lengths[order]
+        order = longest_first(lengths)
+        ids, lengths = ids[places(lengths, order)], lengths[order]
         result = _Result(len(sentences), self.dim, out)
         bar = tqdm(total=len(order), desc=f"encoding with {self.name}", disable=not progress, unit=" texts")
-        with bar, torch.inference_mode(), self._evaluating(), self._in_bfloat16(bfloat16):
+        with bar, torch.inference_mode(), self.evaluating(), self._in_bfloat16(bfloat16):
             device, first = self.device, 0
-            usual = self.cpu_tokens if device.type == "cpu" else self.gpu_tokens
-            for rows in _batches(lengths, token_budget or usual):
+            for rows in batches(lengths, token_budget or self.usual_tokens):
                 batch = ids[first : first + int(lengths[rows].sum())]
                 first += len(batch)
                 vectors = self.embed_ids(
@@ -185,17 +224,6 @@ class Encoder(nn.Module, ABC):
         return np.concatenate(ids), np.concatenate(lengths)
 
     @contextmanager
-    def _evaluating(self) -> Iterator[None]:
-        training = [module for module in self.modules() if module.training]
-        self.eval()
-        try:
-            yield
-        finally:
-            # Module by module: a frozen part of a training encoder was in evaluation mode before, too.
-            for module in training:
-                module.training = True
-
-    @contextmanager
     def _in_bfloat16(self, wanted: bool) -> Iterator[None]:
         # Weights only: buffers such as rotary frequencies have to stay exact.
         weights = [(p, p.data) for p in self.parameters() if wanted and p.is_floating_point()]
@@ -235,17 +263,37 @@ def _flatten(
     return np.fromiter(chain.from_iterable(token_ids), dtype=dtype, count=int(lengths.sum())), lengths
 
 
-def _rearranged(ids: NDArray[np.int32], lengths: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.int32]:
-    """The ids of the sentences in another order."""
+def longest_first(lengths: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Which sentences have a token, sorted by length; those of one length keep their order."""
+    order = np.argsort(-lengths, kind="stable")
+    return order[lengths[order] > 0]
+
+
+def places(lengths: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Where the ids lie that follow one another once the sentences are in another order."""
     starts, taken = (np.cumsum(lengths) - lengths)[order], lengths[order]
     shift = starts - (np.cumsum(taken) - taken)  # from a place in the new row of ids to the old one
-    return ids[np.repeat(shift, taken) + np.arange(int(taken.sum()))]
+    return np.repeat(shift, taken) + np.arange(int(taken.sum()))
 
 
-def _batches(lengths: NDArray[np.int64], budget: int) -> Iterator[slice]:
-    """Runs of sentences, longest first, whose padded size stays within ``budget``; at least one each."""
+def batches(lengths: NDArray[np.int64], budget: int, at_once: int | None = None) -> Iterator[slice]:
+    """Runs of sentences, longest first, whose padded size stays within ``budget``; at least one each.
+
+    Args:
+        lengths: of the sentences, in falling order.
+        budget: padded tokens of a run.
+        at_once: sentences of a run at most.
+    """
     start = 0
     while start < len(lengths):
-        stop = min(start + max(1, budget // int(lengths[start])), len(lengths))
+        most = max(1, budget // int(lengths[start]))
+        stop = min(start + min(most, at_once or most), len(lengths))
         yield slice(start, stop)
         start = stop
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:
+    """For a digest: names, types, shapes and contents, by name."""
+    for name, tensor in sorted(tensors.items()):
+        yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
+        yield tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data

@@ -42,6 +42,7 @@ class StaticEncoder(Encoder):
     """
 
     has_files = True
+    pads = False
     cpu_tokens = gpu_tokens = 131_072  # no products, no padding: large batches cost nothing
 
     def __init__(
@@ -114,6 +115,10 @@ class StaticEncoder(Encoder):
         # The mean has the direction of the sum, and the kernel of the sum is ten times as fast. A sentence
         # without pieces has sum 0, and 0 stays 0 under `unit`.
         return unit(F.embedding_bag(ids, self.vectors, lengths.cumsum(0) - lengths, mode="sum").float())
+
+    @property
+    def word_vectors(self) -> nn.Parameter:
+        return self.vectors
 
     # ---- files
 

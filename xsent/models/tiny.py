@@ -28,6 +28,7 @@ class TinyEncoder(Encoder):
         seed: of the vectors.
     """
 
+    pads = False
     cpu_tokens = gpu_tokens = 131_072
 
     def __init__(self, *, name: str, dim: int, buckets: int, max_length: int, seed: int) -> None:
@@ -57,6 +58,10 @@ class TinyEncoder(Encoder):
 
     def embed_ids(self, ids: Tensor, lengths: Tensor) -> Tensor:
         return unit(F.embedding_bag(ids, self.vectors, lengths.cumsum(0) - lengths, mode="sum").float())
+
+    @property
+    def word_vectors(self) -> nn.Parameter:
+        return self.vectors
 
 
 def _parts(sentence: str) -> list[str]:

@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import pytorch_lightning as pl
 import torch
@@ -15,8 +15,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from xsent.batch import Embedder, Pairs
-from xsent.data.bitext import BitextData
 from xsent.data.embedding_store import EmbeddingStore
+from xsent.data.training_data import TrainingData
 from xsent.distributed import gather_by_index, rank, world_size
 
 log = logging.getLogger(__name__)
@@ -24,14 +24,22 @@ log = logging.getLogger(__name__)
 OptimizerFactory = Callable[[Iterable[Tensor]], Optimizer]
 SchedulerFactory = Callable[..., LRScheduler]  # (optimizer, total_steps=...)
 
+D = TypeVar("D", bound=TrainingData)
 
-class SentenceRecipe(pl.LightningModule, ABC):
-    """A method that trains an encoder, or something on top of a frozen one, on translation pairs.
+
+class SentenceRecipe(pl.LightningModule, ABC, Generic[D]):
+    """A method that trains an encoder, or something on top of a frozen one.
 
     Args:
         optimizer: makes the optimizer from the parameters to train.
         scheduler: makes the schedule from the optimizer and ``total_steps``, or None.
+
+    Attributes:
+        trains_on: the kind of data module that it can be trained on.
+        left_out: names of weights that are in no checkpoint.
     """
+
+    trains_on: ClassVar[type[TrainingData]]
 
     # Lightning cannot know which weights are left out on purpose; ``load_state_dict`` below does.
     strict_loading = False
@@ -49,6 +57,7 @@ class SentenceRecipe(pl.LightningModule, ABC):
         # number of steps.
         self.batches_seen = 0
         self._restored_rng: dict[str, Any] | None = None
+        self.left_out: set[str] = set()
         self.config: dict[str, Any] = {}  # the resolved config, for the checkpoint
 
     # ---- what a recipe defines
@@ -63,7 +72,7 @@ class SentenceRecipe(pl.LightningModule, ABC):
         """Vectors (N, D) of the sentences by space, float32, on the CPU."""
 
     @abstractmethod
-    def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
+    def prepare(self, data: D, store: EmbeddingStore) -> None:
         """Have the data tokenised or embedded as this recipe trains on it."""
 
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
@@ -113,9 +122,15 @@ class SentenceRecipe(pl.LightningModule, ABC):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     @property
-    def data(self) -> BitextData:
+    def data(self) -> D:
         """The data module that is trained on."""
-        return cast(BitextData, self.trainer.datamodule)  # type: ignore[attr-defined]
+        return cast(D, self.trainer.datamodule)  # type: ignore[attr-defined]
+
+    @classmethod
+    def check_data(cls, data: TrainingData) -> None:
+        """Raise ``ValueError`` when this recipe cannot be trained on such data."""
+        if not isinstance(data, cls.trains_on):
+            raise ValueError(f"{cls.__name__} trains on {cls.trains_on.holds}, data={data.name} holds {data.holds}")
 
     @property
     def total_steps(self) -> int:
@@ -184,7 +199,7 @@ class SentenceRecipe(pl.LightningModule, ABC):
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         report = super().load_state_dict(state_dict, strict=False, assign=assign)
-        missing = [name for name in report.missing_keys if name in self.state_dict()]
+        missing = [name for name in report.missing_keys if name in self.state_dict().keys() - self.left_out]
         if missing or report.unexpected_keys:
             raise ValueError(f"checkpoint lacks {missing} and has unknown {report.unexpected_keys}")
         return report

@@ -48,7 +48,7 @@ class Split(NamedTuple):
     pairs: Pairs
 
 
-class DisentanglingRecipe(SentenceRecipe):
+class DisentanglingRecipe(SentenceRecipe[BitextData]):
     """Trains the two heads, and DREAM's language identifier or MEAT's discriminator beside them.
 
     Args:
@@ -66,6 +66,8 @@ class DisentanglingRecipe(SentenceRecipe):
     Raises:
         ValueError: an unknown host, way to find partners, variant, or name of a weight.
     """
+
+    trains_on = BitextData
 
     def __init__(
         self,

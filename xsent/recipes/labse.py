@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -13,64 +12,52 @@ from xsent.batch import ParallelBatch
 from xsent.data.bitext import BitextData
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.distributed import gather_rows, gather_uneven_rows, rank
+from xsent.models.chunks import embed_in_chunks
 from xsent.models.encoder import Encoder
-from xsent.recipes.base import OptimizerFactory, SchedulerFactory, SentenceRecipe
+from xsent.recipes.base import OptimizerFactory, SchedulerFactory
+from xsent.recipes.encoder_recipe import EncoderRecipe
 
 
-class LabseRecipe(SentenceRecipe):
-    """Trains the whole encoder so that a sentence ranks its translation above all others of the batch.
+class LabseRecipe(EncoderRecipe[BitextData]):
+    """Trains the encoder so that a sentence ranks its translation above all others of the batch.
 
     Args:
         encoder: what is trained; its vectors are the ones compared.
         loss: of anchors and candidates with their groups, e.g. ``additive_margin_softmax``.
+        freeze: ``embeddings`` and ``layers``, as in ``xsent.models.freezing.freeze``.
+        micro_batch_size: pairs whose activations are in memory at a time, the rest is computed twice; None: all.
         tokenizer_sentences: of each language, what an encoder without a tokenizer trains one on.
         optimizer, scheduler: as in ``SentenceRecipe``.
+
+    Raises:
+        ValueError: ``micro_batch_size`` is less than 1, or ``freeze`` does not fit the encoder.
     """
+
+    trains_on = BitextData
 
     def __init__(
         self,
         *,
         encoder: Encoder,
         loss: Callable[..., Tensor],
+        freeze: Mapping[str, Any],
+        micro_batch_size: int | None,
         tokenizer_sentences: int,
         optimizer: OptimizerFactory,
         scheduler: SchedulerFactory | None,
     ) -> None:
-        super().__init__(optimizer=optimizer, scheduler=scheduler)
-        self.encoder = encoder
+        super().__init__(
+            encoder=encoder, frozen=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
+        )
         self.loss = loss
         self.tokenizer_sentences = tokenizer_sentences
-
-    @property
-    def spaces(self) -> Sequence[str]:
-        return ("original",)
-
-    def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
-        return {"original": self.encoder.encode(sentences, progress=progress)}
 
     def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
         self.encoder.prepare(data.training_sentences(self.tokenizer_sentences))
         data.tokenize(self.encoder)
 
-    def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
-        start = "encoder."
-        weights = {name.removeprefix(start): value for name, value in state_dict.items() if name.startswith(start)}
-        self.encoder.load_state_dict(weights)
-
-    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Encoder:
-        self.load_encoder(checkpoint["state_dict"])
-        return self.encoder
-
-    @property
-    def saves_encoder(self) -> bool:
-        return self.encoder.has_files
-
-    def save_encoder(self, folder: Path) -> None:
-        self.encoder.save(folder)
-
     def training_step(self, batch: ParallelBatch, batch_idx: int) -> Tensor:
-        source = self.encoder(batch.source)  # (B, D)
-        target = self.encoder(batch.target)  # (B, D)
+        source, target = self._vectors(batch)  # (B, D) each
         groups, offset = batch.pairs.group, rank() * len(source)
         all_groups = gather_rows(groups)  # (W * B,)
         forward = self.loss(source, gather_rows(target), offset=offset, groups=groups, candidate_groups=all_groups)
@@ -83,10 +70,17 @@ class LabseRecipe(SentenceRecipe):
 
     @torch.no_grad()
     def validation_step(self, batch: ParallelBatch, batch_idx: int) -> None:
-        source = gather_uneven_rows(self.encoder(batch.source))
-        target = gather_uneven_rows(self.encoder(batch.target))
+        source, target = map(gather_uneven_rows, self._vectors(batch))
         groups = gather_uneven_rows(batch.pairs.group)
         forward = self.loss(source, target, offset=0, groups=groups, candidate_groups=groups)
         backward = self.loss(target, source, offset=0, groups=groups, candidate_groups=groups)
         terms = {"loss": forward + backward, "forward": forward, "backward": backward}
         self.log_terms("val", terms, len(source))
+
+    def _vectors(self, batch: ParallelBatch) -> tuple[Tensor, Tensor]:
+        # Both sides in one go: among twice the sentences there are more of one length to share a run.
+        masks = [side.attention_mask.bool() for side in (batch.source, batch.target)]
+        ids = torch.cat([batch.source.input_ids[masks[0]], batch.target.input_ids[masks[1]]])
+        lengths = torch.cat([mask.sum(dim=1) for mask in masks])  # (2 B,)
+        source, target = embed_in_chunks(self.encoder, ids, lengths, at_once=self.at_once).tensor_split(2)
+        return source, target

@@ -1,4 +1,4 @@
-"""What a run leaves at its end: the figures as JSON, CSV and Markdown, and the table on screen."""
+"""What a run leaves at its end: the figures as JSON, CSV and Markdown, charts, and the tables on screen."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 from rich.console import Console
 
 from xsent.evaluation.evaluator import Evaluation
+from xsent.reporting.charts import draw_charts
 from xsent.reporting.files import write_text
 from xsent.reporting.metrics import write_metrics_json
+from xsent.reporting.published import published_markdown, published_table, published_tables
 from xsent.reporting.secrets import redact
 from xsent.reporting.tables import details_csv, results_table, to_csv, to_markdown
 
@@ -21,14 +23,15 @@ log = logging.getLogger(__name__)
 def report_results(
     scored: Evaluation, *, config: Mapping[str, Any], about: Mapping[str, Any], folder: Path, show: bool
 ) -> None:
-    """Write ``results.csv``, ``results.md``, ``details.csv`` and, when all is there, ``metrics.json``.
+    """Write ``results.csv``, ``results.md``, ``details.csv``, ``charts`` and, when all is there, ``metrics.json``.
 
     Args:
         scored: of the test sets.
-        config: resolved; its ``expected`` are the paper's figures under the names of ours. Secrets are masked.
+        config: resolved; its ``expected`` are the paper's figures under the names of ours, its ``published`` the
+            paper's tables, which go to ``published.md`` with ours. Secrets are masked.
         about: environment, digests and how long it took.
         folder: of the run.
-        show: whether to print the table.
+        show: whether to print the tables.
     """
     metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
     papers = {f"test/{name}": value for name, value in config["expected"].items()}
@@ -38,6 +41,14 @@ def report_results(
         write_text(folder / "details.csv", details_csv(scored.details))
         if show:
             Console().print(results_table(metrics, papers))
+    if tables := published_tables(config["published"], metrics):
+        write_text(folder / "published.md", published_markdown(tables))
+        if show:
+            for table in tables:
+                Console().print("", table.title, published_table(table), sep="\n")
+    if scored.charts:
+        draw_charts(scored.charts, folder / "charts")
+        log.info("charts: %s", folder / "charts")
     write_metrics_json(folder / "metrics.json", metrics, {**about, "expected": papers, "config": redact(config)})
     if missing := [name for name in papers if name not in metrics]:
         log.warning("%d figures of the paper have none of ours beside them: %s", len(missing), ", ".join(missing))

@@ -9,7 +9,7 @@ from hydra.errors import InstantiationException
 from hydra.utils import get_object, instantiate
 
 if TYPE_CHECKING:
-    from xsent.data.bitext import BitextData
+    from xsent.data.training_data import TrainingData
     from xsent.evaluation.evaluator import Evaluator
     from xsent.recipes.base import SentenceRecipe
 
@@ -68,14 +68,28 @@ def _check_target(target: str, where: str) -> None:
     )
 
 
-def build_recipe(config: dict[str, Any], encoder: Any) -> SentenceRecipe:
+def build_recipe(config: dict[str, Any], encoder: Any) -> SentenceRecipe[Any]:
     """The recipe of a whole config, on an encoder; a checkpoint of it will hold the config."""
-    recipe: SentenceRecipe = build({**config["recipe"], "_partial_": True})(encoder=encoder)
+    recipe: SentenceRecipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
     recipe.config = config
     return recipe
 
 
-def build_evaluator(config: dict[str, Any] | None, data: BitextData | None, *, split: str) -> Evaluator | None:
+def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
+    """Raise ``ValueError`` when the recipe cannot train on the data, or nothing measures what a callback monitors."""
+    get_object(config["recipe"]["_target_"]).check_data(data)
+    evaluator = config["evaluator"] or {}
+    names = [member["name"] for member in evaluator.get("members", {"": evaluator}).values() if member]
+    for callback, options in config["callbacks"].items():
+        _, *rest = str(options.get("monitor", "")).split("/")
+        if len(rest) > 1 and rest[0] not in names:  # not one of the recipe's own, such as val/loss
+            raise ValueError(
+                f"callbacks.{callback}.monitor={options['monitor']}: no evaluator of this run is named {rest[0]}"
+                f" (there is {', '.join(names) or 'none'}); choose evaluator=... or monitor val/loss"
+            )
+
+
+def build_evaluator(config: dict[str, Any] | None, data: TrainingData | None, *, split: str) -> Evaluator | None:
     """The evaluator, its files read; one of held-out data is given them, and reads when they are read.
 
     Raises:
@@ -84,7 +98,11 @@ def build_evaluator(config: dict[str, Any] | None, data: BitextData | None, *, s
     if not config:
         return None
     evaluator: Evaluator = build(config)
-    of_data = [one for one in getattr(evaluator, "members", [evaluator]) if hasattr(getattr(one, "read", None), "use")]
+    members = getattr(evaluator, "members", [evaluator])
+    for one in members:
+        if hasattr(getattr(one, "read", None), "restrict"):  # its files have a part to choose on and one to test on
+            one.read.restrict(split)
+    of_data = [one for one in members if hasattr(getattr(one, "read", None), "use")]
     if of_data and data is None:
         names = ", ".join(one.name for one in of_data)
         raise ValueError(f"evaluator {names} scores the data of a training run; choose another, e.g. tatoeba")

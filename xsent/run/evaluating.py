@@ -89,13 +89,12 @@ def report(
     show: bool = True,
 ) -> None:
     """Write the figures, and show them; each row of details begins with the encoder and its pooling."""
-    from xsent.evaluation.evaluator import Evaluation
     from xsent.reporting.results import report_results
 
     encoder = getattr(embedder, "encoder", embedder)  # below the heads, or of a recipe
     pooling = encoder.settings()["pooling"]
     conditions = {"encoder": encoder.name, "pooling": pooling if isinstance(pooling, str) else "+".join(pooling)}
-    scored = Evaluation(scored.metrics, [{**conditions, **row} for row in scored.details])
+    scored = scored._replace(details=[{**conditions, **row} for row in scored.details])
     seconds = {"seconds": time.perf_counter() - start}
     report_results(scored, config=config, about={**about, **seconds}, folder=folder, show=show)
 

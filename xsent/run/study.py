@@ -26,7 +26,7 @@ from xsent.run.evaluating import load_encoder, report, spaces_of
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder
-    from xsent.data.bitext import BitextData
+    from xsent.data.training_data import TrainingData
     from xsent.evaluation.evaluator import Evaluator
 
 log = logging.getLogger(__name__)
@@ -121,9 +121,9 @@ def _without_places(value: Any) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _data(config: str) -> BitextData:
+def _data(config: str) -> TrainingData:
     # The cells of a sweep run in one process, mostly on the same data: they are read once.
-    data: BitextData = build(json.loads(config))
+    data: TrainingData = build(json.loads(config))
     return data
 
 
@@ -179,12 +179,14 @@ class StudyReport(Callback):
 
 def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None:
     """The figures of each encoder and seed: a panel per objective, in every one the same held-out pairs."""
+    from xsent.data.bitext import BitextData
     from xsent.data.heldout import HeldOut
     from xsent.reporting.figures import study_figures
 
     wanted: dict[str, Any] = OmegaConf.to_container(config.study.figures)  # type: ignore[assignment]
     data = _data(json.dumps(OmegaConf.to_container(config.data, resolve=True), sort_keys=True))
     data.read()
+    assert isinstance(data, BitextData), "a study's figures are of translation pairs"
     if absent := [language for language in wanted["languages"] if language not in data.languages]:
         log.warning("no figures of %s: the data have %s", ", ".join(absent), ", ".join(data.languages))
     held_out = HeldOut(pairs_per_language=wanted["pairs"])

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from xsent.run.building import build, build_evaluator, build_recipe
+from xsent.run.building import build, build_evaluator, build_recipe, check_fits
 from xsent.run.config import check_same_config, plain
 from xsent.run.evaluating import quiet_libraries, report, say_done
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
 
-    from xsent.data.bitext import BitextData
+    from xsent.data.training_data import TrainingData
     from xsent.evaluation.evaluator import Evaluator
     from xsent.models.encoder import Encoder
     from xsent.recipes.base import SentenceRecipe
@@ -45,14 +45,13 @@ def train(cfg: DictConfig) -> float | None:
     return train_run(config, build(config["data"]))
 
 
-def train_run(config: dict[str, Any], data: BitextData) -> float | None:
+def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
     """``train`` of a resolved config, on data that may have been read before."""
     import pytorch_lightning as pl
 
     from xsent.callbacks import Checkpoints, EvaluateOnValidation
     from xsent.checkpoint import HashedCheckpointIO, load_checkpoint
     from xsent.data.embedding_store import EmbeddingStore
-    from xsent.data.heldout import sample_pairs
     from xsent.distributed import rank
     from xsent.reporting.environment import environment
     from xsent.reporting.files import write_text
@@ -66,6 +65,7 @@ def train_run(config: dict[str, Any], data: BitextData) -> float | None:
     state = load_checkpoint(Path(ckpt_path)) if ckpt_path else None
 
     # Everything that can be wrong is looked at before any long work.
+    check_fits(config, data)
     validation_evaluator = build_evaluator(config["evaluator"], data, split="valid")
     evaluator = build_evaluator(config["evaluator"], data, split="test")
     _say_default_data()
@@ -82,8 +82,8 @@ def train_run(config: dict[str, Any], data: BitextData) -> float | None:
     if config["save_encoder"] is not None and not recipe.saves_encoder:
         raise ValueError("save_encoder: this recipe trains no encoder with files of its own; use xsent.load_encoder")
     pictures = config["pictures"]
-    to_draw = sample_pairs(
-        data, "test", languages=pictures["languages"], pairs_per_language=pictures["pairs_per_language"]
+    to_draw = data.sample_sentences(
+        "test", languages=pictures["languages"], per_language=pictures["pairs_per_language"]
     )
     if state is not None:
         check_same_config(state["xsent"]["config"], config)
@@ -133,7 +133,7 @@ def encoder_device(trainer: Mapping[str, Any]) -> str:
 
 
 def _finish(
-    recipe: SentenceRecipe,
+    recipe: SentenceRecipe[Any],
     evaluator: Evaluator | None,
     to_draw: tuple[list[str], list[str]],
     config: dict[str, Any],

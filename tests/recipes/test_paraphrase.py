@@ -1,0 +1,187 @@
+"""Runs of recipe=paraphrase, small: they learn, mine what they should, and refuse what is wrong before any work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import xsent
+from tests.helpers import config, state_of, toy_bert, toy_bitext, toy_labelled, toy_overrides
+from xsent.checkpoint import load_checkpoint
+from xsent.models.tiny import TinyEncoder
+from xsent.recipes.paraphrase import ParaphraseRecipe
+from xsent.run import build, train
+
+SMALL = [
+    "recipe=paraphrase", "data=labelled", "data.global_batch_size=16", "data.valid_share=0.2", "data.test_share=0.2",
+    "pictures=none", "logger=none", "trainer.enable_progress_bar=false",
+]  # fmt: skip
+TINY = ["encoder=tiny", "recipe.freeze.embeddings=none", "recipe.optimizer.lr=0.05"]
+
+
+def overrides(root: Path, *more: str) -> list[str]:
+    mega_batch = [] if "mining=none" in more else ["recipe.mining.mini_batches=2"]
+    return [*SMALL, f"data.root={root}", *mega_batch, *more]
+
+
+def bert_encoder(tmp_path: Path) -> list[str]:
+    return ["encoder=mbert", f"encoder.path={toy_bert(tmp_path / 'bert')}", "encoder.max_length=null"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_labelled(tmp_path_factory.mktemp("labelled"))
+
+
+@pytest.fixture(scope="module")
+def run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("run")
+    train(config("train", tmp_path, *overrides(data, *TINY, "trainer.max_epochs=12", "logger=csv")))
+    return tmp_path / "run"
+
+
+def test_it_learns_to_tell_paraphrases_from_near_misses(run: Path) -> None:
+    metrics: dict[str, float] = json.loads((run / "metrics.json").read_text())["metrics"]
+    # One word in four differs: a random encoder cannot tell, a dictionary can.
+    assert metrics["test/labelled/original/overall/accuracy"] > 85
+
+
+def test_mining_is_logged_once_per_mega_batch(run: Path) -> None:
+    rows = [line.split(",") for line in (run / "metrics.csv").read_text().splitlines()[1:]]
+    found = {name: [row for row in rows if row[2] == f"train/{name}"] for name in (
+        "loss", "mined_per_anchor", "mined_similarity", "suspected_false_negatives", "mining_seconds",
+    )}  # fmt: skip
+    batches = len(load_checkpoint(run / "checkpoints/last.ckpt")["xsent"]["mined"]["row"])
+    assert batches
+    assert found["mined_per_anchor"]
+    assert all(float(row[3]) == 1.0 for row in found["mined_per_anchor"])  # the nearest one of each anchor
+    assert len({len(rows) for name, rows in found.items() if name != "loss"}) == 1
+
+
+def spied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[dict[str, Any]]:
+    """What each training step was given, and in which state it found encoder and generator."""
+    seen: list[dict[str, Any]] = []
+    compare = ParaphraseRecipe._compare
+
+    def noted(self: ParaphraseRecipe, batch: Any, mined: Any, *, own_pairs: bool) -> torch.Tensor:
+        if own_pairs:
+            state = {"rows": batch.pairs.row.tolist(), "mined": mined, "rng": torch.get_rng_state()}
+            modes = [module.training for module in self.encoder.modules() if isinstance(module, torch.nn.Dropout)]
+            seen.append({**state, "dropout": modes})
+        return compare(self, batch, mined, own_pairs=own_pairs)
+
+    monkeypatch.setattr(ParaphraseRecipe, "_compare", noted)
+    train(config("train", tmp_path, *options))
+    monkeypatch.undo()
+    return seen
+
+
+def test_mini_batches_keep_their_composition_and_the_dropout_its_masks(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    common = [*bert_encoder(tmp_path), "recipe.optimizer.lr=0", "trainer.max_epochs=1"]
+    with_mining = spied(tmp_path / "a", monkeypatch, *overrides(data, *common))
+    without = spied(tmp_path / "b", monkeypatch, *overrides(data, *common, "mining=none"))
+    assert [step["rows"] for step in with_mining] == [step["rows"] for step in without]
+    assert all(step["dropout"] and all(step["dropout"]) for step in with_mining)
+    # Mining itself draws nothing: until the first step, which encodes more sentences, the generators agree.
+    assert torch.equal(with_mining[0]["rng"], without[0]["rng"])
+    assert with_mining[0]["mined"] is not None
+    assert with_mining[0]["mined"] is with_mining[1]["mined"] is not with_mining[2]["mined"]
+
+
+def test_nothing_is_mined_from_the_anchors_own_group(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = overrides(data, *TINY, "trainer.max_epochs=1", "mining=both", "recipe.mining.threshold=0.0")
+    steps = spied(tmp_path, monkeypatch, *options)
+    settings = config("train", tmp_path, *options).data
+    module = build(dict(settings))
+    module.read()
+    for step in steps:
+        mined = step["mined"]
+        batch = module.ranking_batch(mined.row.numpy(), 0)
+        assert (module.text_group[batch.anchor] != module.text_group[mined.text]).all()
+
+
+def test_frozen_weights_are_in_no_checkpoint_and_do_not_move(data: Path, tmp_path: Path) -> None:
+    encoder = bert_encoder(tmp_path)
+    train(config("train", tmp_path, *overrides(data, *encoder, "trainer.max_epochs=1")))
+    state = state_of(tmp_path / "run/checkpoints/last.ckpt")
+    table = "encoder.transformer.embeddings.word_embeddings.weight"
+    assert table not in state
+    assert "encoder.transformer.embeddings.position_embeddings.weight" in state
+    loaded: Any = xsent.load_encoder(tmp_path / "run/checkpoints/last.ckpt")
+    before = load_file(tmp_path / "bert/model.safetensors")
+    assert torch.equal(
+        loaded.transformer.embeddings.word_embeddings.weight, before["embeddings.word_embeddings.weight"]
+    )
+    moved = "encoder.layer.0.output.dense.weight"
+    assert not torch.equal(loaded.state_dict()[f"transformer.{moved}"], before[moved])
+    assert torch.equal(loaded.state_dict()[f"transformer.{moved}"], state[f"encoder.transformer.{moved}"])
+
+
+def test_a_checkpoint_is_refused_by_another_base_model(data: Path, tmp_path: Path) -> None:
+    encoder = bert_encoder(tmp_path)
+    train(config("train", tmp_path, *overrides(data, *encoder, "trainer.max_epochs=1")))
+    weights = load_file(tmp_path / "bert/model.safetensors")
+    weights["embeddings.word_embeddings.weight"][7] += 1
+    save_file(weights, tmp_path / "bert/model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=r"trained on top of frozen weights with digest .* another base model"):
+        xsent.load_encoder(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["recipe.mining.mini_batches=50"], r"recipe\.mining\.mini_batches=50"),
+        (["evaluator=none"], r"callbacks\.checkpoints\.monitor=.*no evaluator of this run is named labelled"),
+        (["recipe.loss.margin=2"], r"margin"),
+        (["recipe.loss.scale=0"], r"scale"),
+        (["recipe.micro_batch_size=0"], r"recipe\.micro_batch_size=0"),
+        (["recipe.mining.threshold=1.5", "recipe.mining.mode=threshold"], r"recipe\.mining\.threshold=1\.5"),
+        (["encoder=mini", "recipe.freeze.embeddings=word"], r"recipe\.freeze\.embeddings=none"),
+        (["data.own_negatives=-1"], r"own_negatives"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_said_before_training(data: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        train(config("train", tmp_path, *overrides(data, *TINY, *options)))
+    assert not (tmp_path / "run/checkpoints").exists()
+
+
+def test_a_threshold_that_leaves_no_negative_is_an_error_before_the_first_step(data: Path, tmp_path: Path) -> None:
+    options = ["mining=threshold", "recipe.mining.threshold=0.9999"]
+    with pytest.raises(ValueError, match=r"recipe\.mining\.threshold=0\.9999"):
+        train(config("train", tmp_path, *overrides(data, *TINY, *options)))
+    assert not (tmp_path / "run/checkpoints").exists()
+
+
+def test_translation_pairs_and_labelled_pairs_are_not_taken_for_each_other(data: Path, tmp_path: Path) -> None:
+    bitext = toy_bitext(tmp_path / "data", pairs=60)
+    with pytest.raises(ValueError, match="LabseRecipe trains on translation pairs, data=labelled holds labelled pairs"):
+        train(config("train", tmp_path, "recipe=labse", "data=labelled", f"data.root={data}", "encoder=tiny"))
+    with pytest.raises(ValueError, match="ParaphraseRecipe trains on labelled pairs, data=bitext holds translation"):
+        train(config("train", tmp_path, "recipe=paraphrase", *toy_overrides(bitext), "encoder=tiny"))
+
+
+MINING_OF_LOSS = {
+    "paper_literal": "top_n", "ams_all": "both", "ams_others": "algorithm1", "in_batch": "none",
+    "additive_margin": "threshold", "mega_batch_margin": "wieting",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("loss", "mining"), MINING_OF_LOSS.items())
+def test_every_loss_takes_a_step_in_every_kind_of_mining(data: Path, tmp_path: Path, loss: str, mining: str) -> None:
+    options = overrides(data, *TINY, "trainer.max_epochs=1", f"loss={loss}", f"mining={mining}")
+    train(config("train", tmp_path, *options))
+    moved = state_of(tmp_path / "run/checkpoints/last.ckpt")["encoder.vectors"]
+    start = TinyEncoder(name="tiny", dim=32, buckets=4096, max_length=128, seed=0).vectors
+    assert torch.isfinite(moved).all()
+    assert not torch.equal(moved, start)

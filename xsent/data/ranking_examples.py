@@ -1,0 +1,141 @@
+"""What a ranking loss trains on: an anchor, a paraphrase of it, and what the data call unlike the anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from xsent.data.hashes import Hashes, mix
+from xsent.data.labelled_pairs import KindPairs
+from xsent.data.sampler import Rows
+
+
+class Partners(NamedTuple):
+    """Which texts the data call unlike each of T texts."""
+
+    start: Rows  # (T + 1,), text i has partners text[start[i]:start[i + 1]]
+    text: Rows  # (P,)
+
+    def of(self, texts: Rows) -> tuple[Rows, Rows]:
+        """Partners (K,) of the texts (N,), one text after the other, and whose each is: its position in ``texts``."""
+        starts, counts = self.start[texts], self.start[texts + 1] - self.start[texts]
+        before = np.cumsum(counts) - counts
+        partner = self.text[np.repeat(starts - before, counts) + np.arange(counts.sum())]
+        return partner, np.repeat(np.arange(len(texts)), counts)
+
+
+class Examples(NamedTuple):
+    """N examples over T texts."""
+
+    anchor: Rows  # (N,) numbers of texts
+    positive: Rows  # (N,), the anchor itself where it has no paraphrase
+    source_lang: Rows  # (N,) of the anchor
+    target_lang: Rows  # (N,) of the positive
+    key: Hashes  # (N,) hash of the two texts and languages
+    partners: Partners  # of label 0
+
+    def take(self, rows: Rows) -> Examples:
+        """The examples at ``rows``, in that order."""
+        anchor, positive, source_lang, target_lang, key, partners = self
+        return Examples(anchor[rows], positive[rows], source_lang[rows], target_lang[rows], key[rows], partners)
+
+    def texts(self) -> Rows:
+        """Numbers, ascending, of the texts that batches may hold."""
+        held = np.zeros(len(self.partners.start) - 1, dtype=bool)
+        held[self.anchor] = True
+        held[self.partners.of(np.flatnonzero(held))[0]] = True
+        held[self.positive] = True
+        return np.flatnonzero(held)
+
+    def among(self, kept: Rows) -> Examples:
+        """The same examples when ``kept`` (ascending) alone remain of the texts and are counted anew.
+
+        All texts of the examples must remain; of the others' partners there remain those that are kept, too.
+        """
+        number = np.full(len(self.partners.start) - 1, -1)
+        number[kept] = np.arange(len(kept))
+        partner, owner = self.partners.of(kept)
+        remains = number[partner] >= 0
+        partners = _by_owner(owner[remains], number[partner[remains]], len(kept))
+        return self._replace(anchor=number[self.anchor], positive=number[self.positive], partners=partners)
+
+
+def examples_of(pairs: Sequence[KindPairs], *, texts: Hashes, languages: Hashes, lonely: bool) -> Examples:
+    """Examples from labelled pairs: each pair of label 1 once, and the partners of label 0.
+
+    A text is no partner of itself nor of a text that some pair calls its paraphrase, whatever another pair says.
+
+    Args:
+        pairs: of all kinds.
+        texts: (T,) hash of each text.
+        languages: hash of each language.
+        lonely: make an example, its own positive, of each first sentence of label 0 that has no paraphrase. Two
+            dropout masks make two vectors of it (SimCSE: Gao et al. 2021, arXiv:2104.08821).
+    """
+    columns = [
+        np.concatenate([one.source for one in pairs]),
+        np.concatenate([one.target for one in pairs]),
+        np.concatenate([np.full(len(one.label), one.source_lang) for one in pairs]),
+        np.concatenate([np.full(len(one.label), one.target_lang) for one in pairs]),
+    ]
+    is_positive = np.concatenate([one.label for one in pairs]) == 1
+    chosen = _distinct([column[is_positive] for column in columns], len(texts), len(languages))
+    source, target = columns[0][~is_positive], columns[1][~is_positive]
+    partners = _partners(source, target, known=(chosen[0], chosen[1]), texts=len(texts))
+    if lonely:
+        has_paraphrase = np.zeros(len(texts), dtype=bool)
+        has_paraphrase[chosen[0]] = has_paraphrase[chosen[1]] = True
+        first, row = np.unique(source, return_index=True)
+        alone = ~has_paraphrase[first]
+        lang = columns[2][~is_positive][row]
+        added = (first[alone], first[alone], lang[alone], lang[alone])
+        chosen = [np.concatenate(both) for both in zip(chosen, added, strict=True)]
+    anchor, positive, source_lang, target_lang = chosen
+    key = mix(texts[anchor], texts[positive], languages[source_lang], languages[target_lang])
+    return Examples(anchor, positive, source_lang, target_lang, key, partners)
+
+
+def draw_partners(examples: Examples, rows: Rows, *, most: int, seed: int, epoch: int) -> tuple[Rows, Rows]:
+    """At most so many partners of each example's anchor, and the position in ``rows`` of the example they belong to.
+
+    Of more than ``most`` others are drawn in each epoch; what is drawn for an example depends on nothing but the
+    seed, the epoch and the example.
+
+    Returns:
+        Numbers of texts (K,) and positions (K,), ascending.
+    """
+    partner, owner = examples.partners.of(examples.anchor[rows])
+    drawn = mix(*(np.asarray(part, dtype=np.uint64) for part in (rows[owner], partner, seed, epoch)))
+    order = np.lexsort([drawn, owner])
+    # ``order`` keeps the partners of an example together: less where they begin, it counts them.
+    counts = np.bincount(owner, minlength=len(rows))
+    within = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = order[within < most]
+    return partner[kept], owner[kept]
+
+
+def _distinct(columns: list[Rows], texts: int, languages: int) -> list[Rows]:
+    """The columns without repetitions, the first of equal rows stays where it was."""
+    source, target, source_lang, target_lang = columns
+    code = ((source * texts + target) * languages + source_lang) * languages + target_lang
+    first = np.sort(np.unique(code, return_index=True)[1])
+    return [column[first] for column in columns]
+
+
+def _partners(source: Rows, target: Rows, *, known: tuple[Rows, Rows], texts: int) -> Partners:
+    """Partners of each text by pairs of label 0, less what pairs of label 1 (``known``) say."""
+    code = np.sort(np.concatenate([source * texts + target, target * texts + source]))
+    code = code[np.diff(code, prepend=-1) > 0]  # each once
+    anchor, positive = known
+    paraphrases = np.sort(np.concatenate([anchor * texts + positive, positive * texts + anchor]))
+    left, right = (np.searchsorted(paraphrases, code, side=side) for side in ("left", "right"))
+    owner, partner = np.divmod(code[left == right], texts)
+    unequal = owner != partner
+    return _by_owner(owner[unequal], partner[unequal], texts)
+
+
+def _by_owner(owner: Rows, partner: Rows, texts: int) -> Partners:
+    """Partners from pairs whose owners ascend."""
+    return Partners(np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=texts))]), partner)

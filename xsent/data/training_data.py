@@ -1,0 +1,64 @@
+"""What a run needs of any data module, whatever it holds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import pytorch_lightning as pl
+
+from xsent.batch import Tokenizer
+from xsent.data.rejects import RejectLedger
+
+
+class TrainingData(pl.LightningDataModule, ABC):
+    """Data that a recipe trains on: read once, split by content, a training position that is a number.
+
+    Attributes:
+        holds: what it has, for messages.
+        name: for messages and metrics.
+        ledger: lines that were not used.
+        languages: ISO 639-3; the index is the label in ``Pairs``.
+        batches_seen: training batches consumed in all epochs; the recipe keeps it up to date, the
+            training loader starts there.
+    """
+
+    holds: ClassVar[str]
+    name: str
+    ledger: RejectLedger
+    languages: list[str]
+    batches_seen: int
+
+    @abstractmethod
+    def read(self) -> None:
+        """Read, filter, split; a second call does nothing. Raises before any long work if that cannot be done."""
+
+    @abstractmethod
+    def digest(self) -> str:
+        """Hex digest of the data and of how they are split, whatever their order in the files."""
+
+    @property
+    @abstractmethod
+    def steps_per_epoch(self) -> int:
+        """Training batches of an epoch."""
+
+    @abstractmethod
+    def training_sentences(self, per_language: int) -> list[str]:
+        """Up to ``per_language`` distinct sentences of each language of the training split."""
+
+    @abstractmethod
+    def tokenize(self, tokenizer: Tokenizer) -> None:
+        """Tokenise every text once; batches can be made after that."""
+
+    @abstractmethod
+    def sample_sentences(
+        self, split: str, *, languages: Sequence[str] | None, per_language: int
+    ) -> tuple[list[str], list[str]]:
+        """Distinct sentences of a held-out split, for pictures, and the language of each.
+
+        Args:
+            split: ``valid`` or ``test``.
+            languages: in any code; None takes the first eight that the data have.
+            per_language: at most so many pairs of each.
+        """

@@ -1,0 +1,169 @@
+"""Rank a paraphrase above in-batch and hard negatives, its angle to the anchor widened by a margin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor
+
+from xsent.batch import RankingMasks
+from xsent.similarity import unit
+
+MARGIN_KINDS = ("angular", "angular_safe", "additive", "cos_of_cos")
+HARD_SETS = ("own", "all", "others")
+
+
+def additive_margin_scale(
+    anchor: Tensor,
+    positive: Tensor,
+    hard: Tensor,
+    masks: RankingMasks,
+    *,
+    rows: slice,
+    margin: float,
+    margin_kind: str,
+    scale: float,
+    gamma: float,
+    hard_set: str,
+    bidirectional: bool,
+) -> Tensor:
+    """The additive-margin-scale loss: -log of p / (p + n + gamma h), by one softmax over all candidates.
+
+    Args:
+        anchor, positive: (N, D) embeddings of the pairs of all devices; row i of one is a paraphrase of row i of
+            the other.
+        hard: (H, D) hard negatives of all devices; H may be 0.
+        masks: whose negatives they are.
+        rows: the B pairs of this device among the N.
+        margin: taken from the true pair only; 0 is the plain softmax.
+        margin_kind: how it is taken, see ``with_margin``.
+        scale: inverse temperature, multiplies the cosine.
+        gamma: weight of the hard negatives beside the in-batch ones; 0 leaves them out.
+        hard_set: which of them are set against a pair: its ``own``, ``all``, or those of the ``others`` only, which
+            is the printed j != i of equation (3).
+        bidirectional: add the same loss with anchor and positive exchanged, as LaBSE does.
+
+    Returns:
+        Scalar, mean over the B pairs, in nats; at least float32 whatever the embeddings are. 0 for a pair without
+        any negative.
+
+    Raises:
+        ValueError: an option that ``check_options`` refuses.
+
+    Source:
+        Fedorova and Musatow 2024, equations (1) to (4); Yang et al. 2019 (arXiv:1902.08564) and Feng et al. 2022
+        (arXiv:2007.01852) for the additive margin in both directions. Literally, the paper's j != i would leave out
+        an anchor's own hard negatives, the only ones that look like it; ``own`` is how we read it.
+    """
+    check_options(margin=margin, margin_kind=margin_kind, scale=scale, gamma=gamma, hard_set=hard_set)
+    dtype = torch.promote_types(anchor.dtype, torch.float32)
+    # Autocast would round the cosines to bfloat16, near 1 by up to 0.002: at scale 20 that is 0.04 nats.
+    with torch.autocast(anchor.device.type, enabled=False):
+        anchor, positive, hard = (unit(x.to(dtype)) for x in (anchor, positive, hard))
+        cosine = torch.linalg.vecdot(anchor[rows], positive[rows])  # (B,)
+        true = scale * with_margin(cosine, margin, margin_kind)
+        sides = [(anchor[rows], positive, masks.own)]
+        if bidirectional:
+            sides.append((positive[rows], anchor, masks.own_of_positive))
+        losses = []
+        for queries, candidates, own in sides:
+            logits = [true[:, None], scale * _similarity(queries, candidates, masks.in_batch, margin_kind)]
+            if gamma > 0:
+                against = _set_of_hard(own, masks.others, hard_set)  # (B, H)
+                # The weight of an exponential is its logarithm beside the exponent.
+                logits.append(scale * _similarity(queries, hard, against, margin_kind) + math.log(gamma))
+            losses.append(-torch.cat(logits, dim=1).log_softmax(dim=1)[:, 0])  # (B,)
+        return torch.stack(losses).sum(dim=0).mean()
+
+
+def with_margin(cosine: Tensor, margin: float, kind: str) -> Tensor:
+    """The similarity of true pairs after the margin has been taken from it, elementwise.
+
+    Args:
+        cosine: any shape, in [-1, 1] up to rounding.
+        margin: radians for the angular kinds, cosine units for ``additive``.
+        kind: ``angular`` is cos(angle + margin). ``angular_safe`` differs where angle + margin is beyond pi, whence
+            the cosine would rise again: there it goes on falling. ``additive`` is cosine - margin.
+            ``cos_of_cos`` is cos(cosine + margin), equation (1) with the similarity for the angle.
+
+    Raises:
+        ValueError: an unknown ``kind``.
+
+    Source:
+        Fedorova and Musatow 2024, equation (1); Deng et al. 2019 (ArcFace, arXiv:1801.07698) for the angle and
+        its guard; Yang et al. 2019 for ``additive``.
+    """
+    _check_name("margin_kind", kind, MARGIN_KINDS)
+    if kind == "additive":
+        return cosine - margin
+    if kind == "cos_of_cos":
+        return torch.cos(cosine + margin)
+    # cos(angle + margin) by the sines: exact at cosines of 1 and -1, where arccos would need a clamp that moves the
+    # result by margin times the root of it. Only its slope is infinite there, while the cosine's slope by either
+    # vector is 0: so the sine is a constant 0 at and, by rounding, beyond the ends.
+    square = 1 - cosine.square()
+    inside = square > 0
+    sine = torch.where(inside, square, 1.0).sqrt() * inside
+    angular = cosine * math.cos(margin) - sine * math.sin(margin)
+    if kind == "angular":
+        return angular
+    return torch.where(cosine > -math.cos(margin), angular, cosine - margin * math.sin(margin))
+
+
+def _similarity(queries: Tensor, candidates: Tensor, counted: Tensor, kind: str) -> Tensor:
+    """Of unit vectors (B, D) with negatives (N, D), before the scale: (B, N), -inf where one does not count."""
+    cosines = queries @ candidates.T
+    if kind == "cos_of_cos":
+        cosines = cosines.cos()  # equations (2) and (3) print the cosine of the similarity, too
+    return cosines.masked_fill(~counted, float("-inf"))
+
+
+def _set_of_hard(own: Tensor, others: Tensor, hard_set: str) -> Tensor:
+    return {"own": own, "all": own | others, "others": others}[hard_set]
+
+
+def check_options(*, margin: float, margin_kind: str, scale: float, gamma: float, hard_set: str) -> None:
+    """Raise ``ValueError`` at the first option that is unknown or out of its range, and name it."""
+    _check_name("margin_kind", margin_kind, MARGIN_KINDS)
+    _check_name("hard_set", hard_set, HARD_SETS)
+    if margin_kind == "additive":
+        if not 0 <= margin < 2:
+            raise ValueError(f"recipe.loss.margin={margin}: expected cosine units, at least 0 and less than 2")
+    elif not 0 <= margin < math.pi / 2:
+        raise ValueError(f"recipe.loss.margin={margin}: expected radians, at least 0 and less than pi / 2 = 1.571")
+    if not 0 < scale < math.inf:
+        raise ValueError(f"recipe.loss.scale={scale}: expected a number above 0")
+    if not 0 <= gamma < math.inf:
+        raise ValueError(f"recipe.loss.gamma={gamma}: expected a number, at least 0")
+
+
+def _check_name(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"recipe.loss.{option}={value}: expected one of {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class AdditiveMarginScale:
+    """``additive_margin_scale`` with its options, which are checked when it is made."""
+
+    margin: float
+    margin_kind: str
+    scale: float
+    gamma: float
+    hard_set: str
+    bidirectional: bool
+
+    def __post_init__(self) -> None:
+        check_options(
+            margin=self.margin,
+            margin_kind=self.margin_kind,
+            scale=self.scale,
+            gamma=self.gamma,
+            hard_set=self.hard_set,
+        )
+
+    def __call__(self, anchor: Tensor, positive: Tensor, hard: Tensor, masks: RankingMasks, *, rows: slice) -> Tensor:
+        """The loss of this device's pairs; arguments as in ``additive_margin_scale``."""
+        return additive_margin_scale(anchor, positive, hard, masks, rows=rows, **asdict(self))

@@ -1,0 +1,178 @@
+"""Paraphrases told from near misses: Fedorova and Musatow 2024, a bi-encoder with hard negatives from mega-batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xsent.batch import RankingBatch
+from xsent.data.embedding_store import EmbeddingStore
+from xsent.data.mega_batch import MegaBatchMining
+from xsent.data.paraphrase import ParaphraseData
+from xsent.distributed import gather_by_index, gather_padded_rows, gather_uneven_rows, rank, world_size
+from xsent.models.chunks import embed_in_chunks
+from xsent.models.encoder import Encoder
+from xsent.recipes.base import OptimizerFactory, SchedulerFactory
+from xsent.recipes.encoder_recipe import EncoderRecipe
+from xsent.recipes.ranking import Mined, first_row, gather_hard_negatives, hard_negatives, ranking_masks
+from xsent.similarity import pairwise_cos_sim
+
+
+class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
+    """Trains an encoder to put a paraphrase nearer than what only looks like one.
+
+    Every ``mining.mini_batches`` batches, all their sentences are embedded without gradient, and each anchor gets
+    the near ones among them as further hard negatives (the paper's Algorithm 2). The batches stay as they were; what
+    was mined is encoded again, with gradient, beside them.
+
+    Args:
+        encoder: what is trained; its vectors are the ones compared.
+        loss: ``loss(anchor, positive, hard, masks, rows=...)``, e.g. ``AdditiveMarginScale``.
+        mining: of the mega-batches; None trains on in-batch negatives and those that the data name.
+        freeze: ``embeddings`` and ``layers``, as in ``xsent.models.freezing.freeze``.
+        micro_batch_size: pairs whose activations are in memory at a time, the rest is computed twice; None: all.
+        tokenizer_sentences: of each language, what an encoder without a tokenizer trains one on.
+        optimizer, scheduler: as in ``SentenceRecipe``.
+
+    Logged once per mega-batch, over all devices: ``train/mined_per_anchor``; ``train/mined_similarity``, their mean
+    cosine; ``train/suspected_false_negatives``, the share that is nearer to the anchor than its own paraphrase;
+    ``train/mining_seconds``.
+    """
+
+    trains_on = ParaphraseData
+
+    def __init__(
+        self,
+        *,
+        encoder: Encoder,
+        loss: Callable[..., Tensor],
+        mining: MegaBatchMining | None,
+        freeze: Mapping[str, Any],
+        micro_batch_size: int | None,
+        tokenizer_sentences: int,
+        optimizer: OptimizerFactory,
+        scheduler: SchedulerFactory | None,
+    ) -> None:
+        super().__init__(
+            encoder=encoder, frozen=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
+        )
+        self.loss = loss
+        self.mining = mining
+        self.tokenizer_sentences = tokenizer_sentences
+        self.mined: Mined | None = None
+
+    def prepare(self, data: ParaphraseData, store: EmbeddingStore) -> None:
+        if self.mining is not None:
+            data.check_mega_batch(self.mining.mini_batches)
+        self.encoder.prepare(data.training_sentences(self.tokenizer_sentences))
+        data.tokenize(self.encoder)
+
+    # ---- one step
+
+    def training_step(self, batch: RankingBatch, batch_idx: int) -> Tensor:
+        loss = self._compare(batch, self.mined, own_pairs=True)
+        self.check_finite(loss, batch.pairs)
+        self.log_terms("train", {"loss": loss}, len(batch.anchor))
+        self.count_batch()
+        return loss
+
+    @torch.no_grad()
+    def validation_step(self, batch: RankingBatch, batch_idx: int) -> None:
+        # Every rank sees all pairs of the batch, so that each holds the figure of the whole.
+        loss = self._compare(batch, None, own_pairs=False)
+        self.log_terms("val", {"loss": loss}, len(batch.anchor))
+
+    def _compare(self, batch: RankingBatch, mined: Mined | None, *, own_pairs: bool) -> Tensor:
+        size = len(batch.anchor)
+        mine = hard_negatives(batch, mined)
+        texts = torch.cat([batch.anchor, batch.positive, mine.text])
+        anchor, positive, hard = torch.split(self._vectors(texts), [size, size, len(mine.text)])
+        hard_texts = gather_hard_negatives(mine, size)
+        group, hard_group = self._groups(gather_uneven_rows(batch.anchor)), self._groups(hard_texts.text)
+        start = first_row(size, batch.anchor) if own_pairs else 0
+        rows = slice(start, start + size if own_pairs else len(group))
+        masks = ranking_masks(rows, group, hard_texts, hard_group)
+        vectors = [gather_padded_rows(side) for side in (anchor, positive, hard)]
+        return self.loss(*vectors, masks, rows=rows)
+
+    def _vectors(self, texts: Tensor) -> Tensor:
+        ids, lengths = self.data.flat_tokens(texts)
+        return embed_in_chunks(self.encoder, ids.to(self.device), lengths.to(self.device), at_once=self.at_once)
+
+    def _groups(self, texts: Tensor) -> Tensor:
+        return self.data.text_group[texts.cpu()].to(self.device)
+
+    # ---- mega-batches
+
+    def on_train_batch_start(self, batch: RankingBatch, batch_idx: int) -> None:
+        super().on_train_batch_start(batch, batch_idx)
+        if self.mining is None:
+            return
+        first, length = self.mining.span(self.batches_seen, self.data.steps_per_epoch)
+        # A resumed run brings what was mined with the weights of then.
+        if self.mined is None or (self.mined.first, self.mined.length) != (first, length):
+            self.mined = self._mine(self.mining, first, length)
+
+    def _mine(self, mining: MegaBatchMining, first: int, length: int) -> Mined:
+        started = time.perf_counter()
+        rows = np.concatenate([self.data.global_rows(position) for position in range(first, first + length)])
+        batch = self.data.ranking_batch(rows, first // self.data.steps_per_epoch)
+        texts = torch.unique(torch.cat([batch.anchor, batch.positive, batch.negative]))
+        vectors = self._vectors_in_evaluation(texts)
+        sides = [(batch.anchor, batch.positive)]
+        if mining.both_sides:
+            sides.append((batch.positive, batch.anchor))
+        found = [self._search(mining, texts, vectors, *side) for side in sides]
+        owner, text, similarity, suspected = (torch.cat(column) for column in zip(*found, strict=True))
+        self._log_mining(similarity, suspected, len(rows), time.perf_counter() - started)
+        of_anchor = torch.arange(len(text)) < len(found[0][0])
+        return Mined(first, length, batch.pairs.row[owner], text, of_anchor, ~of_anchor | (not mining.both_sides))
+
+    def _search(
+        self, mining: MegaBatchMining, texts: Tensor, vectors: Tensor, side: Tensor, other: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Whose they are (K,), their numbers as texts, their similarities, and which are suspect."""
+        near = torch.unique(other if mining.candidates == "positives" else texts)
+        own, opposite, candidates = (vectors[torch.searchsorted(texts, x)] for x in (side, other, near))
+        found = mining.search(
+            own,
+            candidates,
+            anchor_group=self._groups(side),
+            candidate_group=self._groups(near),
+            positive_similarity=pairwise_cos_sim(own.float(), opposite.float()),
+        )
+        if self.mined is None:  # the first mega-batch: before the first step
+            mining.check_found(found)
+        return found.owner.cpu(), near[found.candidate.cpu()], found.similarity.cpu(), found.suspected.cpu()
+
+    def _vectors_in_evaluation(self, texts: Tensor) -> Tensor:
+        """Vectors (N, D) of distinct texts, the work shared among the ranks."""
+        mine = torch.arange(rank(), len(texts), world_size())
+        ids, lengths = self.data.flat_tokens(texts[mine])
+        precision = self.trainer.precision_plugin.forward_context()
+        with torch.inference_mode(), self.encoder.evaluating(), precision:
+            vectors = embed_in_chunks(self.encoder, ids.to(self.device), lengths.to(self.device), at_once=None)
+        return gather_by_index(vectors, mine.to(self.device), len(texts))
+
+    def _log_mining(self, similarity: Tensor, suspected: Tensor, anchors: int, seconds: float) -> None:
+        figures = {"mined_per_anchor": len(similarity) / anchors, "mining_seconds": seconds}
+        if len(similarity):
+            figures["mined_similarity"] = float(similarity.mean())
+            figures["suspected_false_negatives"] = float(suspected.float().mean())
+        self.log_terms("train", {name: torch.tensor(value) for name, value in figures.items()}, anchors)
+
+    # ---- resuming
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["xsent"]["mined"] = None if self.mined is None else self.mined._asdict()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_load_checkpoint(checkpoint)
+        mined = checkpoint["xsent"]["mined"]
+        self.mined = None if mined is None else Mined(**mined)
