@@ -112,6 +112,27 @@ def test_evaluation_composes(tmp_path: Path, evaluator: str) -> None:
     check_signatures(composed(tmp_path, "evaluate", f"evaluator={evaluator}"))
 
 
+@pytest.mark.parametrize(
+    ("evaluator", "alone"),
+    [
+        ("msrp", [0.15, 0.0, None]),
+        ("pawsx", [0.1, 0.1, ["fr", "ko"]]),
+        ("pawsx_dev", [0.1, 0.2, ["fr", "ko"]]),
+        ("labelled", [0.1, 0.1, None]),
+    ],
+)
+def test_an_evaluator_holds_out_what_the_data_of_its_run_hold_out(
+    tmp_path: Path, evaluator: str, alone: list[Any]
+) -> None:
+    def shares(name: str, *overrides: str) -> list[Any]:
+        node = composed(tmp_path, name, f"evaluator={evaluator}", *overrides)["evaluator"]
+        return [node["read"]["valid_share"], node["read"]["test_share"], node["zero_shot"]]
+
+    run = ["data.valid_share=0.3", "data.test_share=0.4", "data.zero_shot=[ko]"]
+    assert shares("train", "recipe=paraphrase", "data=pawsx_dev", *run) == [0.3, 0.4, ["ko"]]
+    assert shares("evaluate") == alone
+
+
 def test_an_option_on_the_command_line_beats_the_recipe_and_the_experiment(tmp_path: Path) -> None:
     plain = composed(tmp_path, "train", "experiment=mini", "data=cldr", "trainer.max_epochs=7")
     assert plain["data"]["name"] == "cldr"

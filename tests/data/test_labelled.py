@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Sequence
 from functools import partial
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from xsent.data.labelled import LabelledRow, Parts, read_labelled
-from xsent.data.labelled_pairs import KINDS, LabelledSets, check_kinds, labelled_sets, number_rows, pairs_of
+from xsent.data.labelled_pairs import KINDS, LabelledSets, check_kinds, check_rows, labelled_sets, number_rows, pairs_of
 from xsent.data.labelled_parts import places, read_parts
 from xsent.data.rejects import RejectLedger
 
@@ -148,6 +149,25 @@ def test_an_evaluation_reads_no_training_file_that_it_does_not_need() -> None:
     assert set(parts) == {"valid", "test"}
 
 
+def test_what_is_cut_off_the_training_part_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        split({"train": MANY, "test": [row("x", "y")]}, valid_share=0.0)
+    assert "root: cut off the 1,000 rows of the training part: valid 0" in caplog.text
+
+
+def test_pairs_of_the_training_file_in_another_file_are_counted_once(caplog: pytest.LogCaptureFixture) -> None:
+    train = [row("a", "b"), row("c", "d"), row("e", "f")]
+    parts = {"train": train, "valid": [row("b", "a", 0), row("c", "d")], "test": [row("a", "x"), row("e", "f")]}
+    split(parts)
+    assert [record.getMessage() for record in caplog.records] == [
+        "root: pairs that are in the training part, too: 2 of valid, 1 of test"
+    ]
+    caplog.clear()
+    split(parts, training=False)  # the training file is not read
+    split({"train": train, "valid": [row("a", "c")], "test": []})
+    assert not caplog.records
+
+
 def test_no_sentence_is_on_two_sides() -> None:
     # Chains: a row shares a sentence with the next but for letter case and punctuation, or only the item.
     rng = random.Random(2)
@@ -211,6 +231,24 @@ def test_translations_are_positives_and_the_cross_pairs_of_unlike_sentences_thei
     }
     of_two = {("2deus", "2engs", 1), ("2deut", "2engt", 1), ("2deus", "2engt", 0), ("2deut", "2engs", 0)}
     assert made("inter_same", two_items()) == translations | of_two
+
+
+def test_translations_with_two_labels_are_an_error_with_group_and_languages_where_a_kind_aligns_them() -> None:
+    rows = [row("a", "b", 1, item="g7"), row("A", "B", 0, item="g7", lang="deu")]
+    with pytest.raises(ValueError, match=r"f:1: expected one label .* of group g7, found 0 in deu and 1 in eng"):
+        check_rows({"train": rows}, ["intra", "inter_para"])
+    check_rows({"train": rows}, ["pairs", "intra"])  # a group of rows, not of translations
+
+
+def test_rows_of_no_chosen_kind_are_counted_in_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    rows = [*two_items(), row("x", "y", item="3", to="deu"), row("z", "z", item="4")]
+    check_rows({"train": rows, "valid": two_items()}, ["intra", "inter_para"])
+    check_rows({"test": rows}, ["inter_same"])  # item 4 has no translation, either
+    check_rows({"test": rows}, ["pairs"])
+    assert [record.getMessage() for record in caplog.records] == [
+        "1 of 7 rows of train make no pair of kinds=[intra, inter_para] and are left out",
+        "2 of 7 rows of test make no pair of kinds=[inter_same] and are left out",
+    ]
 
 
 def test_sets_name_part_kind_and_languages_and_hold_them_apart() -> None:

@@ -44,6 +44,12 @@ def test_a_test_file_with_broken_utf8_is_an_error_with_file_and_line(tmp_path: P
         read_lines(tmp_path / "f")
 
 
+def test_broken_utf8_in_a_test_file_is_not_put_down_to_an_option_nobody_set(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"a\n\xff\n")
+    with pytest.raises(ValueError, match=r"found byte 0xff at position 0; no line of this file may be left out$"):
+        read_lines(tmp_path / "f")
+
+
 @pytest.mark.parametrize("damage", ["truncated", "not gzip"])
 def test_a_damaged_archive_is_named(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "f.gz"

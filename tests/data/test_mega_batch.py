@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tests.helpers import ROOT
 from xsent.data import mega_batch
-from xsent.data.mega_batch import MegaBatchMining, Mined
+from xsent.data.mega_batch import Found, MegaBatchMining
 from xsent.run.building import build
 from xsent.similarity import cos_sim, pairwise_cos_sim
 
@@ -42,7 +42,7 @@ def reference(fixtures_dir: Path) -> Reference:
 
 def search(
     mining: MegaBatchMining, anchors: Tensor, candidates: Tensor, anchor_group: Tensor, candidate_group: Tensor
-) -> Mined:
+) -> Found:
     return mining.search(
         anchors,
         candidates,
@@ -52,7 +52,7 @@ def search(
     )
 
 
-def by_anchor(mined: Mined, anchors: int) -> list[list[int]]:
+def by_anchor(mined: Found, anchors: int) -> list[list[int]]:
     return [mined.candidate[mined.owner == i].tolist() for i in range(anchors)]
 
 
@@ -248,4 +248,4 @@ def test_every_preset_builds(name: str) -> None:
 
 def test_the_older_methods_begin_with_positive_pairs_alone() -> None:
     for name in ("algorithm1", "wieting"):
-        assert preset(name)["data"] == {"own_negatives": 0}
+        assert preset(name)["data"] == {"own_negatives": 0, "lonely": "drop"}

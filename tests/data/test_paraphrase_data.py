@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import logging
 import random
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -132,6 +133,18 @@ def test_a_known_paraphrase_and_the_sentence_itself_are_never_its_negatives() ->
     assert own_negatives(small(rows, own_negatives=9)) == {"a": ["x"]}
 
 
+@pytest.mark.parametrize("cap", [None, 1])
+def test_a_known_paraphrase_of_the_positive_is_no_negative_of_the_example(cap: int | None) -> None:
+    # x is unlike a, but means the same as b, which is a's positive here; of (a, c) it is a negative.
+    rows = [row("a", "b"), row("a", "x", 0), row("b", "x"), row("a", "y", 0), row("a", "c")]
+    data = small(rows, own_negatives=9, max_pairs=cap)
+    batch = data.ranking_batch(np.arange(len(data.examples["train"].anchor)), 0)
+    found = {(data.texts[batch.anchor[owner]], data.texts[batch.positive[owner]], data.texts[negative])
+             for owner, negative in zip(batch.owner.tolist(), batch.negative.tolist(), strict=True)}  # fmt: skip
+    expected = {("a", "b", "y"), ("a", "c", "x"), ("a", "c", "y")}
+    assert found == {one for one in expected if one[:2] in examples(data)}
+
+
 def test_the_same_pair_is_one_example() -> None:
     assert len(small([row("a", "b"), row("a", "b"), row("c", "d", 0)], lonely="drop").examples["train"].anchor) == 1
 
@@ -157,6 +170,26 @@ def test_what_is_drawn_for_an_example_does_not_depend_on_its_batch() -> None:
             expected = whole.negative[whole.owner == start + i].tolist()
             assert part.negative[part.owner == i].tolist() == expected
     assert torch.equal(whole.owner, whole.owner.sort().values)
+
+
+def test_what_is_drawn_for_an_example_does_not_depend_on_the_order_of_the_rows() -> None:
+    rows = [row(f"a{i}", f"b{i}") for i in range(9)]
+    rows += [row(f"a{i}", f"x{i} {j}", 0) for i in range(9) for j in range(9)]
+    shuffled = random.Random(5).sample(rows, len(rows))
+    one, other = small(rows, own_negatives=3), small(shuffled, own_negatives=3)
+    assert one.texts != other.texts
+    assert own_negatives(one, 2) == own_negatives(other, 2)
+
+
+def test_the_log_counts_the_negatives_that_batches_bring_along(caplog: pytest.LogCaptureFixture) -> None:
+    # x is all that a has, and means the same as b; l has no paraphrase; the pair (e, e) has label 1.
+    rows = [row("a", "b"), row("a", "x", 0), row("b", "x"), row("l", "m", 0), row("l", "n", 0), row("e", "e")]
+    for most, expected in ((2, "1 bring hard negatives of their own along, up to 2"), (0, "0 bring .*, up to 0")):
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            small(rows, own_negatives=most)
+        assert re.search("4 training examples .*1 have no paraphrase .*, 1 are pairs of equal texts", caplog.text)
+        assert re.search(expected, caplog.text)
 
 
 def test_translations_and_rows_of_one_item_are_of_one_group() -> None:
@@ -337,6 +370,32 @@ def test_the_digest_is_that_of_the_content_and_not_of_its_order() -> None:
     assert read(rows, kinds=["intra"]).digest() != digest
     assert read(rows[3:], kinds=["intra", "inter_same"]).digest() != digest
     assert read(rows, kinds=["intra", "inter_same"], test_share=0.3).digest() != digest
+
+
+def test_the_digest_tells_groups_apart() -> None:
+    rows = [row("a", "b", item="1"), row("c", "d", item="2")]
+    joined = [one._replace(item="1") for one in rows]
+    assert small(rows).digest() == small(rows[::-1]).digest() != small(joined).digest() == small(joined[::-1]).digest()
+
+
+def test_the_digest_of_the_order_is_that_of_the_numbers() -> None:
+    rows = translated(90)
+    digest = read(rows, kinds=["intra"]).order_digest()
+    assert read(rows, kinds=["intra"]).order_digest() == digest
+    assert read(rows[::-1], kinds=["intra"]).order_digest() != digest
+    apart, joined = [row("a", "b"), row("c", "d")], [row("a", "b", item="1"), row("c", "d", item="1")]
+    assert small(apart).order_digest() != small(joined).order_digest()
+
+
+def test_rows_that_no_kind_takes_are_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    rows = [*translated(90), *(row(f"a{i}", f"b{i}", to="deu") for i in range(7))]
+    data = read({"train": rows, "valid": [one._replace(item=f"v{one.item}") for one in translated(9)], "test": []},
+                kinds=["intra", "inter_para"])  # fmt: skip
+    held_out = HeldOutPairs()
+    held_out.use(data, "test")
+    held_out(None, None)
+    assert caplog.text.count("7 of 277 rows of train make no pair of kinds=[intra, inter_para]") == 1
+    assert caplog.text.count("make no pair") == 1
 
 
 def test_reading_twice_reads_once(data: ParaphraseData) -> None:

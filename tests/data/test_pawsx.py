@@ -15,7 +15,9 @@ HEADER = "id\tsentence1\tsentence2\tlabel"
 
 
 def released(folder: Path, files: Mapping[str, list[str]]) -> Path:
-    """Files such as ``de/dev_2k.tsv``, their header added."""
+    """Files such as ``de/dev_2k.tsv``, their header added; a dev file, if only test files are given."""
+    if all("test" in name for name in files):
+        files = {"en/dev_2k.tsv": ["1\tx\ty\t1"], **files}
     for name, lines in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -24,7 +26,9 @@ def released(folder: Path, files: Mapping[str, list[str]]) -> Path:
 
 
 def xtreme(folder: Path, files: Mapping[str, list[str]]) -> Path:
-    """Files such as ``dev-de.tsv``; their lines end as the published ones may, with a carriage return."""
+    """Files such as ``dev-de.tsv``, as above; their lines end as the published ones may, with a carriage return."""
+    if all("test" in name for name in files):
+        files = {"dev-en.tsv": ["x\ty\t1"], **files}
     folder.mkdir(exist_ok=True)
     for name, lines in files.items():
         (folder / name).write_bytes("".join(f"{line}\r\n" for line in lines).encode())
@@ -76,6 +80,19 @@ def test_dev_files_alone_are_refused_unless_they_are_said_to_be_all(tmp_path: Pa
         read(folder)
     parts = read_pawsx(RejectLedger(strict=True), str(folder), only_dev=True)
     assert list(parts) == ["train"]
+
+
+@pytest.mark.parametrize(
+    ("there", "missing", "found"),
+    [(["train", "dev"], "test", "train, valid"), (["train", "test"], "dev", "test, train"),
+     (["train"], "dev and test", "train")],
+)  # fmt: skip
+def test_rows_cut_off_the_training_files_never_stand_for_dev_or_test_files(
+    tmp_path: Path, there: list[str], missing: str, found: str
+) -> None:
+    folder = xtreme(tmp_path, {f"{part}-en.tsv": ["a\tb\t1"] for part in there})
+    with pytest.raises(FileNotFoundError, match=f"expected {missing} files .*, there are those of {found}; XTREME's"):
+        read(folder)
 
 
 def test_both_forms_in_one_folder_are_an_error(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import roc_auc_score
 
 from xsent.evaluation.thresholds import (
@@ -89,6 +91,17 @@ def test_yes_to_all_and_no_to_all_are_thresholds_too() -> None:
     threshold = best_threshold(roc_curve(scores, [0, 1, 1, 1]), "accuracy")
     assert threshold == 0.2
     assert judge(scores, [0, 1, 1, 1], threshold)[0] == 3 / 4
+
+
+def test_no_to_all_is_no_to_a_score_of_0_too_where_subnormal_numbers_are_flushed() -> None:
+    scores, labels = [0.0, 0.0, -0.5], [0, 0, 1]
+    torch.set_flush_denormal(True)
+    try:
+        threshold = best_threshold(roc_curve(scores, labels), "accuracy")
+        assert judge(scores, labels, threshold)[0] == 2 / 3
+    finally:
+        torch.set_flush_denormal(False)
+    assert threshold == sys.float_info.min
 
 
 def test_an_end_that_is_only_as_good_as_a_threshold_between_two_scores_is_not_taken() -> None:

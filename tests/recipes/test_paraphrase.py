@@ -12,10 +12,9 @@ from safetensors.torch import load_file, save_file
 
 import xsent
 from tests.helpers import config, state_of, toy_bert, toy_bitext, toy_labelled, toy_overrides
-from xsent.checkpoint import load_checkpoint
 from xsent.models.tiny import TinyEncoder
 from xsent.recipes.paraphrase import ParaphraseRecipe
-from xsent.run import build, train
+from xsent.run import build, evaluate, train
 
 SMALL = [
     "recipe=paraphrase", "data=labelled", "data.global_batch_size=16", "data.valid_share=0.2", "data.test_share=0.2",
@@ -53,14 +52,15 @@ def test_it_learns_to_tell_paraphrases_from_near_misses(run: Path) -> None:
 
 def test_mining_is_logged_once_per_mega_batch(run: Path) -> None:
     rows = [line.split(",") for line in (run / "metrics.csv").read_text().splitlines()[1:]]
-    found = {name: [row for row in rows if row[2] == f"train/{name}"] for name in (
-        "loss", "mined_per_anchor", "mined_similarity", "suspected_false_negatives", "mining_seconds",
-    )}  # fmt: skip
-    batches = len(load_checkpoint(run / "checkpoints/last.ckpt")["xsent"]["mined"]["row"])
-    assert batches
-    assert found["mined_per_anchor"]
-    assert all(float(row[3]) == 1.0 for row in found["mined_per_anchor"])  # the nearest one of each anchor
-    assert len({len(rows) for name, rows in found.items() if name != "loss"}) == 1
+    about = json.loads((run / "metrics.json").read_text())
+    steps = about["batches"] // about["epochs"]
+    for name in ("mined_per_anchor", "mined_similarity", "suspected_false_negatives", "mining_seconds"):
+        found = [row for row in rows if row[2] == f"train/{name}"]
+        assert [int(row[0]) for row in found] == [
+            epoch * steps + first for epoch in range(about["epochs"]) for first in range(0, steps, 2)
+        ]
+        if name == "mined_per_anchor":
+            assert all(float(row[3]) == 1.0 for row in found)  # the nearest one of each anchor
 
 
 def spied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[dict[str, Any]]:
@@ -147,6 +147,13 @@ def test_a_checkpoint_is_refused_by_another_base_model(data: Path, tmp_path: Pat
         (["recipe.mining.threshold=1.5", "recipe.mining.mode=threshold"], r"recipe\.mining\.threshold=1\.5"),
         (["encoder=mini", "recipe.freeze.embeddings=word"], r"recipe\.freeze\.embeddings=none"),
         (["data.own_negatives=-1"], r"own_negatives"),
+        (["evaluate_every_n_epochs=2"], r"evaluate_every_n_epochs=2 must be 1"),
+        (
+            ["callbacks.checkpoints.monitor=val/labelled/original/trained/accuracy"],
+            r"expected val/<evaluator>/<space>/",
+        ),
+        (["loss=in_batch"], r"recipe\.loss\.gamma=0 gives hard negatives no weight"),
+        (["loss=mega_batch_margin", "mining=none", "data.own_negatives=0"], r"MegaBatchMargin looks at hard negatives"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -172,16 +179,46 @@ def test_translation_pairs_and_labelled_pairs_are_not_taken_for_each_other(data:
 
 
 MINING_OF_LOSS = {
-    "paper_literal": "top_n", "ams_all": "both", "ams_others": "algorithm1", "in_batch": "none",
-    "additive_margin": "threshold", "mega_batch_margin": "wieting",
+    "paper_literal": "top_n",
+    "paper_printed": "top_n", "ams_all": "both", "ams_others": "algorithm1", "in_batch": "none",
+    "ams": "threshold", "mega_batch_margin": "wieting",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("loss", "mining"), MINING_OF_LOSS.items())
 def test_every_loss_takes_a_step_in_every_kind_of_mining(data: Path, tmp_path: Path, loss: str, mining: str) -> None:
     options = overrides(data, *TINY, "trainer.max_epochs=1", f"loss={loss}", f"mining={mining}")
+    options += ["data.own_negatives=0"] if loss == "in_batch" else []
     train(config("train", tmp_path, *options))
     moved = state_of(tmp_path / "run/checkpoints/last.ckpt")["encoder.vectors"]
     start = TinyEncoder(name="tiny", dim=32, buckets=4096, max_length=128, seed=0).vectors
     assert torch.isfinite(moved).all()
     assert not torch.equal(moved, start)
+
+
+def test_clipping_in_mixed_precision_needs_an_optimizer_that_lightning_can_clip(data: Path, tmp_path: Path) -> None:
+    options = overrides(data, *TINY, "trainer.gradient_clip_val=1.0", "trainer.precision=bf16-mixed")
+    with pytest.raises(ValueError, match=r"needs recipe\.optimizer\.fused=false"):
+        train(config("train", tmp_path, *options))
+    train(config("train", tmp_path, *options, "recipe.optimizer.fused=false", "trainer.max_epochs=1"))
+
+
+def test_an_evaluator_that_cuts_another_part_than_the_run_held_out_is_refused(data: Path, tmp_path: Path) -> None:
+    train(config("train", tmp_path, *overrides(data, *TINY, "trainer.max_epochs=1")))
+    ckpt = [f"ckpt={tmp_path / 'run'}", "evaluator=labelled", f"evaluator.root={data}"]
+    with pytest.raises(ValueError, match=r"evaluator\.read\.valid_share=0\.1: the run held out data\.valid_share=0\.2"):
+        evaluate(config("evaluate", tmp_path / "other", *ckpt))
+    shares = ["evaluator.read.valid_share=0.2", "evaluator.read.test_share=0.2"]
+    metrics = evaluate(config("evaluate", tmp_path / "same", *ckpt, *shares))
+    expected = json.loads((tmp_path / "run/metrics.json").read_text())["metrics"]
+    assert metrics == pytest.approx(expected)
+
+
+def test_what_was_mined_is_not_used_with_other_data(tmp_path: Path) -> None:
+    root = toy_labelled(tmp_path / "data")
+    options = overrides(root, *TINY, "trainer.max_epochs=1")
+    train(config("train", tmp_path, *options))
+    lines = (root / "train.tsv").read_text().splitlines()
+    (root / "train.tsv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    with pytest.raises(ValueError, match="the data of the run to resume are others, or in another order"):
+        train(config("train", tmp_path, *options, "ckpt_path=last", "trainer.max_epochs=2"))

@@ -77,3 +77,9 @@ def test_a_text_that_two_devices_have_counts_once() -> None:
     masks = ranking_masks(slice(0, 3), torch.tensor([1, 2, 3]), hard, torch.tensor([4, 4, 4]))
     assert masks.own.tolist() == [[True, True, False], [True, False, False], [False, False, False]]
     assert masks.others.tolist() == [[False, False, False], [False, True, False], [True, True, False]]
+
+
+def test_what_was_mined_follows_the_batch_to_its_device() -> None:
+    # Mining and checkpoints leave it on the CPU; `meta` refuses a mix of devices as a GPU does.
+    columns = [torch.tensor([20]), torch.tensor([6]), torch.tensor([True]), torch.tensor([True])]
+    assert all(column.device.type == "meta" for column in Mined(0, 1, *columns).to(torch.device("meta"))[2:])

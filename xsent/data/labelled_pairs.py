@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 from typing import NamedTuple
@@ -51,6 +52,37 @@ def check_kinds(kinds: Sequence[str]) -> None:
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
         raise ValueError(f"kinds: expected some of {', '.join(KINDS)}, found {', '.join(unknown) or 'none'}")
+
+
+def check_rows(parts: Mapping[str, Sequence[LabelledRow]], kinds: Sequence[str]) -> None:
+    """Warn of rows that none of the kinds makes a pair of.
+
+    Raises:
+        ValueError: a kind across languages, and translations of one item have two labels.
+    """
+    lost = {}
+    for part, rows in parts.items():
+        in_one_language = [row for row in rows if row.source_lang == row.target_lang]
+        if any(kind.startswith("inter") for kind in kinds):
+            _check_labels(in_one_language)
+        if not {"pairs", "intra"} & set(kinds):
+            translations = Counter(row.item for row in in_one_language)
+            in_one_language = [row for row in in_one_language if translations[row.item] > 1]
+        if "pairs" not in kinds and len(rows) > len(in_one_language):
+            lost[part] = f"{len(rows) - len(in_one_language):,} of {len(rows):,} rows of {part}"
+    if lost:
+        log.warning("%s make no pair of kinds=[%s] and are left out", ", ".join(lost.values()), ", ".join(kinds))
+
+
+def _check_labels(rows: Sequence[LabelledRow]) -> None:
+    first: dict[str, LabelledRow] = {}
+    for row in rows:
+        other = first.setdefault(row.item, row) if row.item else row
+        if row.label != other.label:
+            raise ValueError(
+                f"{row.file}:{row.line}: expected one label in all languages of group {row.item}, found {row.label} in"
+                f" {row.source_lang} and {other.label} in {other.source_lang} ({other.file}:{other.line})"
+            )
 
 
 def within(rows: Sequence[LabelledRow], languages: Collection[str]) -> list[LabelledRow]:
@@ -136,11 +168,7 @@ def labelled_sets(
     Raises:
         FileNotFoundError: a language is in none of the parts.
     """
-    there = languages_of([row for rows in parts.values() for row in rows])
-    wanted = there if languages is None else {to_iso639_3(code) for code in languages}
-    if missing := wanted - there:
-        raise FileNotFoundError(f"no pairs in {', '.join(sorted(missing))}; there are {', '.join(sorted(there))}")
-    texts, names, numbered = number_rows({part: within(rows, wanted) for part, rows in parts.items()})
+    texts, names, numbered = number_rows(_in_languages(parts, languages))
     return [
         LabelledSet(
             part,
@@ -156,6 +184,16 @@ def labelled_sets(
         for pairs in pairs_of(rows, kind)
         if len(pairs.label)
     ]
+
+
+def _in_languages(
+    parts: Mapping[str, Sequence[LabelledRow]], languages: Sequence[str] | None
+) -> dict[str, list[LabelledRow]]:
+    there = languages_of([row for rows in parts.values() for row in rows])
+    wanted = there if languages is None else {to_iso639_3(code) for code in languages}
+    if missing := wanted - there:
+        raise FileNotFoundError(f"no pairs in {', '.join(sorted(missing))}; there are {', '.join(sorted(there))}")
+    return {part: within(rows, wanted) for part, rows in parts.items()}
 
 
 class LabelledSets:
@@ -188,7 +226,9 @@ class LabelledSets:
         )
         if ledger.rejects:
             log.warning("%s: %s", root, ledger.summary())
-        return labelled_sets({part: parts[part] for part in self.parts}, self.kinds, languages)
+        chosen = {part: parts[part] for part in self.parts}
+        check_rows(_in_languages(chosen, languages), self.kinds)
+        return labelled_sets(chosen, self.kinds, languages)
 
 
 def _by_language_pair(rows: Numbered, kind: str) -> Iterator[KindPairs]:

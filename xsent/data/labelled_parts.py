@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,8 @@ from xsent.data.hashes import mix, plain, text_hashes
 from xsent.data.labelled import PARTS, LabelledReader, LabelledRow
 from xsent.data.rejects import RejectLedger
 from xsent.data.sampler import Rows
+
+log = logging.getLogger(__name__)
 
 
 def check_shares(valid_share: float, test_share: float) -> None:
@@ -31,7 +34,8 @@ def read_parts(
 ) -> dict[str, list[LabelledRow]]:
     """Rows of ``train``, ``valid`` and ``test``, in all languages that the files have.
 
-    A part without files is cut off ``train``. All languages are read for that, so that a run on five languages and
+    A part without files is cut off ``train``, and the log says how much; a part with files is left as it is, with a
+    warning if pairs of it are in ``train``, too. All languages are read for that, so that a run on five languages and
     an evaluation on seven hold out the same rows.
 
     Args:
@@ -59,7 +63,25 @@ def read_parts(
         for part, chosen in {"valid": is_valid, "test": is_test, "train": ~is_valid & ~is_test}.items():
             if part not in files or part == "train":
                 parts[part] = [rows[number] for number in np.flatnonzero(chosen)]
+        cut = ", ".join(f"{part} {len(parts[part]):,}" for part in missing)
+        log.info("%s: cut off the %s rows of the training part: %s", root, f"{len(rows):,}", cut)
+    if training:
+        _warn_of_known_pairs(root, parts)
     return {part: parts[part] for part in PARTS if part in parts}
+
+
+def _warn_of_known_pairs(root: str, parts: dict[str, list[LabelledRow]]) -> None:
+    """Files are left as they are: a pair may be in the training file and in another, in either order."""
+    held_out = {part: [_pair(row) for row in parts[part]] for part in ("valid", "test")}
+    asked = {pair for pairs in held_out.values() for pair in pairs}
+    trained = {pair for pair in map(_pair, parts["train"]) if pair in asked}
+    if trained:
+        counts = (f"{sum(pair in trained for pair in pairs):,} of {part}" for part, pairs in held_out.items())
+        log.warning("%s: pairs that are in the training part, too: %s", root, ", ".join(counts))
+
+
+def _pair(row: LabelledRow) -> tuple[str, str]:
+    return min(row.source, row.target), max(row.source, row.target)
 
 
 def places(rows: Sequence[LabelledRow]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -64,5 +64,10 @@ def read_lines(path: Path) -> list[str]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: expected a text file, found none")
+    ledger = RejectLedger(strict=False)
     with open_bytes(path) as file:
-        return [text for _, text in numbered_lines(file, str(path), RejectLedger(strict=True))]
+        lines = [text for _, text in numbered_lines(file, str(path), ledger)]
+    if ledger.rejects:
+        file_name, line, reason, found = ledger.rejects[0]
+        raise ValueError(f"{file_name}:{line}: {reason}, found {found}; no line of this file may be left out")
+    return lines

@@ -16,7 +16,7 @@ CANDIDATES = ("all", "positives")
 TILE = 1024  # anchors whose cosines with all candidates are in memory at a time
 
 
-class Mined(NamedTuple):
+class Found(NamedTuple):
     """K negatives of A anchors: by anchor, the nearest first, of equal ones the lower candidate first."""
 
     owner: Tensor  # (K,) int64, row of the anchor
@@ -99,7 +99,7 @@ class MegaBatchMining:
         anchor_group: Tensor,
         candidate_group: Tensor,
         positive_similarity: Tensor,
-    ) -> Mined:
+    ) -> Found:
         """Hard negatives of each anchor among the candidates, by exact search.
 
         Args:
@@ -122,10 +122,10 @@ class MegaBatchMining:
                 tiles.append((owner + start, candidate, cosines[owner, candidate], cosines.amax()))
         owner, candidate, similarity = (torch.cat(column) for column in list(zip(*tiles, strict=True))[:3])
         highest = max(float(tile[3]) for tile in tiles)
-        return Mined(owner, candidate, similarity, similarity > positive_similarity[owner], highest)
+        return Found(owner, candidate, similarity, similarity > positive_similarity[owner], highest)
 
     def _nearest(self, cosines: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows and columns of (A, C) cosines that are kept, in the order of ``Mined``; -inf is never kept."""
+        """Rows and columns of (A, C) cosines that are kept, in the order of ``Found``; -inf is never kept."""
         least, most = {"threshold": (0, self.cap), "top_n": (self.n, self.n), "both": (self.n, self.cap)}[self.mode]
         wanted = (cosines > self.threshold).sum(dim=1).clamp(least, most)  # (A,)
         # `topk` takes any of equal columns: all that are as near as the last one, then the lower ones.
@@ -138,17 +138,17 @@ class MegaBatchMining:
         kept = place < wanted[row]
         return row[kept], column[kept]
 
-    def check_found(self, mined: Mined) -> None:
-        """Raise ``ValueError`` when a search by threshold alone found nothing for any anchor.
+    def check_found(self, found: Found) -> None:
+        """Raise ``ValueError`` when a search found nothing for any anchor, in whatever way it searched.
 
-        Of the first mega-batch it says that the threshold does not fit the encoder; later it may mean that the
-        encoder has learned what there was to learn.
+        Of the first mega-batch it says that the options do not fit the data or the encoder; later it may mean that
+        the encoder has learned what there was to learn.
         """
-        if self.mode != "threshold" or len(mined.owner):
+        if len(found.owner):
             return
-        if mined.highest == -math.inf:
+        if found.highest == -math.inf:
             raise ValueError("recipe.mining: all sentences of the mega-batch are of one group, none is a negative")
         raise ValueError(
             f"recipe.mining.threshold={self.threshold}: expected some sentence of the mega-batch to be nearer to an"
-            f" anchor, found none above {mined.highest:.4f}; lower it, or take recipe.mining.mode=both"
+            f" anchor, found none above {found.highest:.4f}; lower it, or take recipe.mining.mode=both"
         )

@@ -20,6 +20,7 @@ from xsent.data.labelled_pairs import (
     KindPairs,
     Numbered,
     check_kinds,
+    check_rows,
     labelled_sets,
     languages_of,
     number_rows,
@@ -156,6 +157,7 @@ class ParaphraseData(TrainingData):
         self._check_languages(parts, trained)
         held_out = {part: within(parts[part], trained | self.zero_shot) for part in ("valid", "test")}
         training = {part: within(parts[part], trained) for part in ("train", "valid")}
+        check_rows({"train": training["train"], **held_out}, self.kinds)
         self.texts, self.languages, numbered = number_rows(training)
         pairs = {part: [one for kind in self.kinds for one in pairs_of(numbered[part], kind)] for part in training}
         self._check_labels(pairs)
@@ -193,16 +195,33 @@ class ParaphraseData(TrainingData):
         self.text_group, self._text_lang = self.text_group[torch.from_numpy(kept)], self._text_lang[kept]
 
     def digest(self) -> str:
-        """Hex digest of the examples, their partners and the held-out rows, whatever their order in the files."""
+        """Hex digest of examples, partners, groups of texts and held-out rows, whatever their order in the files."""
         content = hashlib.sha256(" ".join([*self.languages, *sorted(self.zero_shot), *self.kinds]).encode())
         hashes = text_hashes(self.texts)
         for examples in self.examples.values():
             partner, owner = examples.partners.of(np.arange(len(hashes)))
             content.update(np.sort(examples.key).tobytes())
             content.update(np.sort(mix(hashes[owner], hashes[partner])).tobytes())
+        # The lowest hash names a group: its number depends on the order.
+        group = self.text_group.numpy()
+        lowest = np.full(group.max(initial=0) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+        np.minimum.at(lowest, group, hashes)
+        content.update(np.sort(mix(hashes, lowest[group])).tobytes())
         for part, rows in self.held_out.items():
             lines = sorted("\t".join(map(str, row[1:6])) for row in rows)
             content.update("\n".join([part, *lines]).encode("utf-8", "surrogatepass"))
+        return content.hexdigest()
+
+    def order_digest(self) -> str:
+        """Hex digest of the texts, their groups and the examples in their order: what a number of each stands for.
+
+        Data of one content may number it differently. Whoever kept numbers of texts or examples compares this digest
+        before using them again.
+        """
+        content = hashlib.sha256(text_hashes(self.texts).tobytes())
+        content.update(self.text_group.numpy().tobytes())
+        for examples in self.examples.values():
+            content.update(examples.key.tobytes())
         return content.hexdigest()
 
     def training_sentences(self, per_language: int) -> list[str]:
@@ -367,16 +386,19 @@ class ParaphraseData(TrainingData):
 
     def _say_what_was_read(self, train: list[KindPairs]) -> None:
         examples = self.examples["train"]
-        lonely = int((examples.anchor == examples.positive).sum())
+        equal = examples.anchor == examples.positive
+        lonely = equal & ~examples.are_paraphrases(examples.anchor, examples.positive)
         sizes = torch.bincount(self.text_group)
-        partners = np.diff(examples.partners.start)[examples.anchor]
+        partners = self._brought_along(examples)
         log.info(
-            "data=%s: %s training examples in %s (%s are their own positive); %s have hard negatives of"
-            " their own, up to %s; %s texts in %s groups, the largest of %s; pairs of label 1 and 0:\n%s",
+            "data=%s: %s training examples in %s (%s have no paraphrase and are their own positive, %s are pairs of"
+            " equal texts); %s bring hard negatives of their own along, up to %s; %s texts in %s groups, the largest"
+            " of %s; pairs of label 1 and 0:\n%s",
             self.name,
             f"{len(examples.anchor):,}",
             ", ".join(self.languages),
-            f"{lonely:,}",
+            f"{int(lonely.sum()):,}",
+            f"{int((equal & ~lonely).sum()):,}",
             f"{int((partners > 0).sum()):,}",
             f"{int(partners.max(initial=0)):,}",
             f"{len(self.texts):,}",
@@ -384,6 +406,13 @@ class ParaphraseData(TrainingData):
             f"{int(sizes.max()):,}",
             self._size_table(train),
         )
+
+    def _brought_along(self, examples: Examples) -> Rows:
+        """How many negatives (N,) each example has in a batch."""
+        if not self.own_negatives:
+            return np.zeros(len(examples.anchor), dtype=np.int64)
+        _, owner = examples.partners_of(np.arange(len(examples.anchor)))
+        return np.minimum(np.bincount(owner, minlength=len(examples.anchor)), self.own_negatives)
 
     def _size_table(self, train: list[KindPairs]) -> str:
         """Pairs of each part, kind and label, one line each."""

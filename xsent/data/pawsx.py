@@ -49,7 +49,8 @@ def read_pawsx(ledger: RejectLedger, root: str, *, only_dev: bool) -> Parts:
         only_dev: the dev files are all there is: they are the part ``train``, from which others can be cut.
 
     Raises:
-        FileNotFoundError: no such folder, or no such files in it.
+        FileNotFoundError: no such folder, or no such files in it; without ``only_dev`` dev and test files must be
+            there, since rows cut off the training files are not the test set that others report on.
         ValueError: both forms at once; another header or number of columns; a label that is neither 0 nor 1; an
             item twice in a file, in one language only, or with two labels; files of different length (XTREME).
     """
@@ -61,6 +62,11 @@ def read_pawsx(ledger: RejectLedger, root: str, *, only_dev: bool) -> Parts:
     elif set(files) == {"valid"}:
         raise FileNotFoundError(
             f"{root}: holds dev files of PAWS-X and no others; data=pawsx_dev and evaluator=pawsx_dev split them by row"
+        )
+    elif missing := [name for part, name in (("valid", "dev"), ("test", "test")) if part not in files]:
+        raise FileNotFoundError(
+            f"{root}: expected {' and '.join(missing)} files of PAWS-X, there are those of {', '.join(files)}; XTREME's"
+            " test files have no labels, the released archive has them"
         )
     return {part: partial(_read_part, ledger, part, paths, has_ids) for part, paths in files.items()}
 

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xsent.data.hashes import Hashes, mix
 from xsent.data.labelled_pairs import KindPairs
 from xsent.data.sampler import Rows
+
+Bools = NDArray[np.bool_]
 
 
 class Partners(NamedTuple):
@@ -35,11 +38,31 @@ class Examples(NamedTuple):
     target_lang: Rows  # (N,) of the positive
     key: Hashes  # (N,) hash of the two texts and languages
     partners: Partners  # of label 0
+    paraphrases: Rows  # ascending: text * T + other for each pair of label 1, both ways round
+    hashes: Hashes  # (T,) of the texts
 
     def take(self, rows: Rows) -> Examples:
         """The examples at ``rows``, in that order."""
-        anchor, positive, source_lang, target_lang, key, partners = self
-        return Examples(anchor[rows], positive[rows], source_lang[rows], target_lang[rows], key[rows], partners)
+        return self._replace(
+            anchor=self.anchor[rows],
+            positive=self.positive[rows],
+            source_lang=self.source_lang[rows],
+            target_lang=self.target_lang[rows],
+            key=self.key[rows],
+        )
+
+    def are_paraphrases(self, texts: Rows, others: Rows) -> Bools:
+        """Whether (N,) some pair of label 1 consists of the two texts; also of examples that were left out."""
+        return _contains(self.paraphrases, texts * len(self.hashes) + others)
+
+    def partners_of(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Partners (K,) of the anchors of the examples at ``rows``, and their positions in ``rows``, ascending.
+
+        A known paraphrase of the positive is no negative of that example.
+        """
+        partner, owner = self.partners.of(self.anchor[rows])
+        unlike = ~self.are_paraphrases(self.positive[rows][owner], partner)
+        return partner[unlike], owner[unlike]
 
     def texts(self) -> Rows:
         """Numbers, ascending, of the texts that batches may hold."""
@@ -59,7 +82,15 @@ class Examples(NamedTuple):
         partner, owner = self.partners.of(kept)
         remains = number[partner] >= 0
         partners = _by_owner(owner[remains], number[partner[remains]], len(kept))
-        return self._replace(anchor=number[self.anchor], positive=number[self.positive], partners=partners)
+        one, other = (number[side] for side in np.divmod(self.paraphrases, len(number)))
+        both = (one >= 0) & (other >= 0)
+        return self._replace(
+            anchor=number[self.anchor],
+            positive=number[self.positive],
+            partners=partners,
+            paraphrases=one[both] * len(kept) + other[both],
+            hashes=self.hashes[kept],
+        )
 
 
 def examples_of(pairs: Sequence[KindPairs], *, texts: Hashes, languages: Hashes, lonely: bool) -> Examples:
@@ -83,7 +114,8 @@ def examples_of(pairs: Sequence[KindPairs], *, texts: Hashes, languages: Hashes,
     is_positive = np.concatenate([one.label for one in pairs]) == 1
     chosen = _distinct([column[is_positive] for column in columns], len(texts), len(languages))
     source, target = columns[0][~is_positive], columns[1][~is_positive]
-    partners = _partners(source, target, known=(chosen[0], chosen[1]), texts=len(texts))
+    paraphrases = _both_ways(chosen[0], chosen[1], len(texts))
+    partners = _partners(source, target, paraphrases, len(texts))
     if lonely:
         has_paraphrase = np.zeros(len(texts), dtype=bool)
         has_paraphrase[chosen[0]] = has_paraphrase[chosen[1]] = True
@@ -94,20 +126,21 @@ def examples_of(pairs: Sequence[KindPairs], *, texts: Hashes, languages: Hashes,
         chosen = [np.concatenate(both) for both in zip(chosen, added, strict=True)]
     anchor, positive, source_lang, target_lang = chosen
     key = mix(texts[anchor], texts[positive], languages[source_lang], languages[target_lang])
-    return Examples(anchor, positive, source_lang, target_lang, key, partners)
+    return Examples(anchor, positive, source_lang, target_lang, key, partners, paraphrases, texts)
 
 
 def draw_partners(examples: Examples, rows: Rows, *, most: int, seed: int, epoch: int) -> tuple[Rows, Rows]:
     """At most so many partners of each example's anchor, and the position in ``rows`` of the example they belong to.
 
     Of more than ``most`` others are drawn in each epoch; what is drawn for an example depends on nothing but the
-    seed, the epoch and the example.
+    seed, the epoch and the texts and languages of the example and its partners: not on the order of the files.
 
     Returns:
         Numbers of texts (K,) and positions (K,), ascending.
     """
-    partner, owner = examples.partners.of(examples.anchor[rows])
-    drawn = mix(*(np.asarray(part, dtype=np.uint64) for part in (rows[owner], partner, seed, epoch)))
+    partner, owner = examples.partners_of(rows)
+    key, text = examples.key[rows][owner], examples.hashes[partner]
+    drawn = mix(key, text, *(np.asarray(number, dtype=np.uint64) for number in (seed, epoch)))
     order = np.lexsort([drawn, owner])
     # ``order`` keeps the partners of an example together: less where they begin, it counts them.
     counts = np.bincount(owner, minlength=len(rows))
@@ -124,14 +157,23 @@ def _distinct(columns: list[Rows], texts: int, languages: int) -> list[Rows]:
     return [column[first] for column in columns]
 
 
-def _partners(source: Rows, target: Rows, *, known: tuple[Rows, Rows], texts: int) -> Partners:
-    """Partners of each text by pairs of label 0, less what pairs of label 1 (``known``) say."""
+def _both_ways(source: Rows, target: Rows, texts: int) -> Rows:
+    """One number for each pair of texts, both ways round, ascending and each once."""
     code = np.sort(np.concatenate([source * texts + target, target * texts + source]))
-    code = code[np.diff(code, prepend=-1) > 0]  # each once
-    anchor, positive = known
-    paraphrases = np.sort(np.concatenate([anchor * texts + positive, positive * texts + anchor]))
-    left, right = (np.searchsorted(paraphrases, code, side=side) for side in ("left", "right"))
-    owner, partner = np.divmod(code[left == right], texts)
+    return code[np.diff(code, prepend=-1) > 0]
+
+
+def _contains(ascending: Rows, numbers: Rows) -> Bools:
+    """Whether (N,) each number is among the ascending ones."""
+    left, right = (np.searchsorted(ascending, numbers, side=side) for side in ("left", "right"))
+    found: Bools = left < right
+    return found
+
+
+def _partners(source: Rows, target: Rows, paraphrases: Rows, texts: int) -> Partners:
+    """Partners of each text by pairs of label 0, less the pairs of label 1 (``paraphrases``, as in ``Examples``)."""
+    code = _both_ways(source, target, texts)
+    owner, partner = np.divmod(code[~_contains(paraphrases, code)], texts)
     unequal = owner != partner
     return _by_owner(owner[unequal], partner[unequal], texts)
 

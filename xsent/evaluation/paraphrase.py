@@ -166,7 +166,7 @@ class ParaphraseEvaluator(TestSetEvaluator[LabelledPairs]):
                 )
         if not self.has_test:
             log.info("%s: no test pairs; the dev pairs are scored with their own threshold (optimistic)", self.name)
-        if absent := self.zero_shot.difference(*map(_codes, self.scored)):
+        elif absent := self.zero_shot.difference(*map(_codes, self.scored)):
             log.warning("%s: no pairs in zero-shot languages %s", self.name, ", ".join(sorted(absent)))
 
     # ---- what is scored

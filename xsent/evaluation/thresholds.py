@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +92,9 @@ def best_threshold(roc: Roc, criterion: str) -> float:
     # Point 0, which takes nothing, comes last: argmax gives the first of the best.
     best = (int(np.argmax(np.append(quality[1:], quality[0]))) + 1) % len(quality)
     if best == 0:
-        return math.nextafter(float(roc.scores[0]), math.inf)
+        above = math.nextafter(float(roc.scores[0]), math.inf)
+        # Just above 0 is subnormal, and 0 again where the processor flushes such numbers, as in training.
+        return above if abs(above) >= sys.float_info.min else sys.float_info.min
     lowest = float(roc.scores[best - 1])  # of those that are taken
     if best == len(roc.scores):
         return lowest

@@ -164,6 +164,14 @@ class AdditiveMarginScale:
             hard_set=self.hard_set,
         )
 
+    def check_hard_negatives(self, *, there: bool) -> None:
+        """Raise ``ValueError`` when there are hard negatives, found and encoded at a cost, of weight 0."""
+        if there and self.gamma == 0:
+            raise ValueError(
+                "recipe.loss.gamma=0 gives hard negatives no weight; leave them out with mining=none"
+                " data.own_negatives=0 data.lonely=drop"
+            )
+
     def __call__(self, anchor: Tensor, positive: Tensor, hard: Tensor, masks: RankingMasks, *, rows: slice) -> Tensor:
         """The loss of this device's pairs; arguments as in ``additive_margin_scale``."""
         return additive_margin_scale(anchor, positive, hard, masks, rows=rows, **asdict(self))

@@ -66,6 +66,14 @@ class MegaBatchMargin:
     def __post_init__(self) -> None:
         check_margin(self.margin)
 
+    def check_hard_negatives(self, *, there: bool) -> None:
+        """Raise ``ValueError`` when there are no hard negatives: nothing would be learned."""
+        if not there:
+            raise ValueError(
+                "recipe.loss: MegaBatchMargin looks at hard negatives alone, and there are none with mining=none and"
+                " data.own_negatives=0"
+            )
+
     def __call__(self, anchor: Tensor, positive: Tensor, hard: Tensor, masks: RankingMasks, *, rows: slice) -> Tensor:
         """The loss of this device's pairs; arguments as in ``mega_batch_margin``."""
         return mega_batch_margin(anchor, positive, hard, masks, rows=rows, margin=self.margin)

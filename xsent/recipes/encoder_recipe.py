@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
+from xsent.models import freezing
 from xsent.models.encoder import Encoder
-from xsent.models.freezing import freeze, frozen_digest, frozen_names
 from xsent.recipes.base import D, OptimizerFactory, SchedulerFactory, SentenceRecipe
 
 PREFIX = "encoder."  # of the encoder's weights in a checkpoint
@@ -23,7 +23,7 @@ class EncoderRecipe(SentenceRecipe[D]):
 
     Args:
         encoder: what is trained; its vectors are the ones compared.
-        frozen: ``embeddings`` and ``layers`` for ``xsent.models.freezing.freeze``; None trains everything.
+        freeze: ``embeddings`` and ``layers`` for ``xsent.models.freezing.freeze``.
         micro_batch_size: pairs whose activations are in memory at a time (``embed_in_chunks``); None: all.
         optimizer, scheduler: as in ``SentenceRecipe``.
     """
@@ -32,7 +32,7 @@ class EncoderRecipe(SentenceRecipe[D]):
         self,
         *,
         encoder: Encoder,
-        frozen: Mapping[str, Any] | None,
+        freeze: Mapping[str, Any],
         micro_batch_size: int | None,
         optimizer: OptimizerFactory,
         scheduler: SchedulerFactory | None,
@@ -42,11 +42,10 @@ class EncoderRecipe(SentenceRecipe[D]):
             raise ValueError(f"recipe.micro_batch_size={micro_batch_size}: expected a number of pairs, or null for all")
         self.encoder = encoder
         self.at_once = None if micro_batch_size is None else 2 * micro_batch_size  # sentences
-        if frozen is not None:
-            freeze(encoder, **frozen)
-        self.left_out = {PREFIX + name for name in frozen_names(encoder)}
+        freezing.freeze(encoder, **freeze)
+        self.left_out = {PREFIX + name for name in freezing.frozen_names(encoder)}
         # Taken now: hashing a large table before every checkpoint would cost seconds each time.
-        self._frozen_digest = frozen_digest(encoder) if self.left_out else ""
+        self._frozen_digest = freezing.frozen_digest(encoder) if self.left_out else ""
 
     @property
     def spaces(self) -> Sequence[str]:
@@ -90,7 +89,7 @@ class EncoderRecipe(SentenceRecipe[D]):
         super().on_load_checkpoint(checkpoint)
 
     def _check_frozen(self, checkpoint: Mapping[str, Any]) -> None:
-        trained_with = checkpoint["xsent"].get("frozen", "")  # absent before parts could be frozen
+        trained_with = checkpoint["xsent"]["frozen"]
         if trained_with != self._frozen_digest:
             raise ValueError(
                 f"the checkpoint was trained on top of frozen weights with digest {trained_with[:16] or 'of none'},"

@@ -47,7 +47,7 @@ class LabseRecipe(EncoderRecipe[BitextData]):
         scheduler: SchedulerFactory | None,
     ) -> None:
         super().__init__(
-            encoder=encoder, frozen=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
+            encoder=encoder, freeze=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
         )
         self.loss = loss
         self.tokenizer_sentences = tokenizer_sentences

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from xsent.data.embedding_store import EmbeddingStore
 from xsent.data.mega_batch import MegaBatchMining
 from xsent.data.paraphrase import ParaphraseData
 from xsent.distributed import gather_by_index, gather_padded_rows, gather_uneven_rows, rank, world_size
+from xsent.losses import AdditiveMarginScale, MegaBatchMargin
 from xsent.models.chunks import embed_in_chunks
 from xsent.models.encoder import Encoder
 from xsent.recipes.base import OptimizerFactory, SchedulerFactory
@@ -32,7 +33,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
 
     Args:
         encoder: what is trained; its vectors are the ones compared.
-        loss: ``loss(anchor, positive, hard, masks, rows=...)``, e.g. ``AdditiveMarginScale``.
+        loss: e.g. ``AdditiveMarginScale``.
         mining: of the mega-batches; None trains on in-batch negatives and those that the data name.
         freeze: ``embeddings`` and ``layers``, as in ``xsent.models.freezing.freeze``.
         micro_batch_size: pairs whose activations are in memory at a time, the rest is computed twice; None: all.
@@ -50,7 +51,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         self,
         *,
         encoder: Encoder,
-        loss: Callable[..., Tensor],
+        loss: AdditiveMarginScale | MegaBatchMargin,
         mining: MegaBatchMining | None,
         freeze: Mapping[str, Any],
         micro_batch_size: int | None,
@@ -59,14 +60,17 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         scheduler: SchedulerFactory | None,
     ) -> None:
         super().__init__(
-            encoder=encoder, frozen=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
+            encoder=encoder, freeze=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
         )
         self.loss = loss
         self.mining = mining
         self.tokenizer_sentences = tokenizer_sentences
         self.mined: Mined | None = None
+        self.mining_figures: dict[str, float] = {}  # of the last mega-batch
 
     def prepare(self, data: ParaphraseData, store: EmbeddingStore) -> None:
+        self.loss.check_hard_negatives(there=self.mining is not None or data.own_negatives > 0)
+        self._data_order = data.order_digest()
         if self.mining is not None:
             data.check_mega_batch(self.mining.mini_batches)
         self.encoder.prepare(data.training_sentences(self.tokenizer_sentences))
@@ -85,7 +89,8 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
     def validation_step(self, batch: RankingBatch, batch_idx: int) -> None:
         # Every rank sees all pairs of the batch, so that each holds the figure of the whole.
         loss = self._compare(batch, None, own_pairs=False)
-        self.log_terms("val", {"loss": loss}, len(batch.anchor))
+        pairs = len(gather_uneven_rows(batch.anchor))  # not this rank's share: the ranks must agree on the mean
+        self.log_terms("val", {"loss": loss}, pairs)
 
     def _compare(self, batch: RankingBatch, mined: Mined | None, *, own_pairs: bool) -> Tensor:
         size = len(batch.anchor)
@@ -97,8 +102,8 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         start = first_row(size, batch.anchor) if own_pairs else 0
         rows = slice(start, start + size if own_pairs else len(group))
         masks = ranking_masks(rows, group, hard_texts, hard_group)
-        vectors = [gather_padded_rows(side) for side in (anchor, positive, hard)]
-        return self.loss(*vectors, masks, rows=rows)
+        anchors, positives, hards = (gather_padded_rows(side) for side in (anchor, positive, hard))
+        return self.loss(anchors, positives, hards, masks, rows=rows)
 
     def _vectors(self, texts: Tensor) -> Tensor:
         ids, lengths = self.data.flat_tokens(texts)
@@ -129,6 +134,8 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
             sides.append((batch.positive, batch.anchor))
         found = [self._search(mining, texts, vectors, *side) for side in sides]
         owner, text, similarity, suspected = (torch.cat(column) for column in zip(*found, strict=True))
+        # Nothing is nearer to an anchor than itself: where it is its own paraphrase, nothing can be suspected.
+        suspected = suspected[(batch.anchor != batch.positive)[owner]]
         self._log_mining(similarity, suspected, len(rows), time.perf_counter() - started)
         of_anchor = torch.arange(len(text)) < len(found[0][0])
         return Mined(first, length, batch.pairs.row[owner], text, of_anchor, ~of_anchor | (not mining.both_sides))
@@ -163,16 +170,27 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         figures = {"mined_per_anchor": len(similarity) / anchors, "mining_seconds": seconds}
         if len(similarity):
             figures["mined_similarity"] = float(similarity.mean())
+        if len(suspected):
             figures["suspected_false_negatives"] = float(suspected.float().mean())
-        self.log_terms("train", {name: torch.tensor(value) for name, value in figures.items()}, anchors)
+        self.mining_figures = figures
+        # Straight to the loggers: Lightning would write what was logged last, at every step that it writes.
+        metrics = {f"train/{name}": value for name, value in figures.items()} | {"epoch": self.current_epoch}
+        for logger in self.trainer.loggers:
+            logger.log_metrics(metrics, step=self.trainer.global_step)
 
     # ---- resuming
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)
         checkpoint["xsent"]["mined"] = None if self.mined is None else self.mined._asdict()
+        checkpoint["xsent"]["data_order"] = self._data_order
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_load_checkpoint(checkpoint)
         mined = checkpoint["xsent"]["mined"]
+        if mined is not None and checkpoint["xsent"]["data_order"] != self._data_order:
+            raise ValueError(
+                "the data of the run to resume are others, or in another order, by now: what was mined refers to them"
+                " by number; start a new run"
+            )
         self.mined = None if mined is None else Mined(**mined)

@@ -31,6 +31,11 @@ class Mined(NamedTuple):
     of_anchor: Tensor  # (K,) bool
     of_positive: Tensor  # (K,) bool
 
+    def to(self, device: torch.device) -> Mined:
+        """The same on a device."""
+        first, length, *columns = self
+        return Mined(first, length, *(column.to(device) for column in columns))
+
 
 def hard_negatives(batch: RankingBatch, mined: Mined | None) -> HardNegatives:
     """The batch's own hard negatives and those mined for it, each text once.
@@ -41,6 +46,7 @@ def hard_negatives(batch: RankingBatch, mined: Mined | None) -> HardNegatives:
     of_anchor = torch.ones_like(text, dtype=torch.bool)
     of_positive = of_anchor
     if mined is not None:
+        mined = mined.to(owner.device)
         owners, found = (batch.pairs.row[:, None] == mined.row[None, :]).nonzero(as_tuple=True)
         text, owner = torch.cat([text, mined.text[found]]), torch.cat([owner, owners])
         of_anchor = torch.cat([of_anchor, mined.of_anchor[found]])

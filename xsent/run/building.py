@@ -70,7 +70,12 @@ def _check_target(target: str, where: str) -> None:
 
 def build_recipe(config: dict[str, Any], encoder: Any) -> SentenceRecipe[Any]:
     """The recipe of a whole config, on an encoder; a checkpoint of it will hold the config."""
-    recipe: SentenceRecipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
+    try:
+        recipe: SentenceRecipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
+    except TypeError as error:  # an option that is missing or unknown
+        raise ValueError(
+            f"the recipe does not fit this version of xsent, was its run made by another? {error}"
+        ) from None
     recipe.config = config
     return recipe
 
@@ -78,6 +83,7 @@ def build_recipe(config: dict[str, Any], encoder: Any) -> SentenceRecipe[Any]:
 def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
     """Raise ``ValueError`` when the recipe cannot train on the data, or nothing measures what a callback monitors."""
     get_object(config["recipe"]["_target_"]).check_data(data)
+    _check_clipping(config)
     evaluator = config["evaluator"] or {}
     names = [member["name"] for member in evaluator.get("members", {"": evaluator}).values() if member]
     for callback, options in config["callbacks"].items():
@@ -87,6 +93,42 @@ def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
                 f"callbacks.{callback}.monitor={options['monitor']}: no evaluator of this run is named {rest[0]}"
                 f" (there is {', '.join(names) or 'none'}); choose evaluator=... or monitor val/loss"
             )
+        if len(rest) > 1 and config["evaluate_every_n_epochs"] != 1:
+            raise ValueError(
+                f"callbacks.{callback}.monitor={options['monitor']} is measured by the evaluator, so"
+                f" evaluate_every_n_epochs={config['evaluate_every_n_epochs']} must be 1; or monitor val/loss"
+            )
+
+
+def check_monitors(callbacks: Mapping[str, Any], evaluator: Evaluator | None) -> None:
+    """Raise ``ValueError`` when a callback monitors a figure that the evaluator, whose files are read, does not give.
+
+    It is asked for the figures of random vectors, so that this is known before training and not an epoch later.
+    """
+    import torch
+
+    wanted = {
+        name: options["monitor"] for name, options in callbacks.items() if options.get("monitor", "").count("/") > 1
+    }
+    if evaluator is None or not wanted:
+        return
+    vectors = torch.randn(len(evaluator.sentences()), 2, generator=torch.Generator().manual_seed(0))
+    items = {name.split("/", maxsplit=1)[1] for name in evaluator.score(vectors).metrics}
+    for callback, monitor in wanted.items():
+        if "/".join(monitor.split("/")[3:]) not in items:
+            raise ValueError(
+                f"callbacks.{callback}.monitor={monitor}: expected val/<evaluator>/<space>/ and one of"
+                f" {', '.join(sorted(items))}"
+            )
+
+
+def _check_clipping(config: Mapping[str, Any]) -> None:
+    trainer, optimizer = config["trainer"], config["recipe"].get("optimizer", {})
+    if trainer.get("gradient_clip_val") and str(trainer["precision"]).endswith("mixed") and optimizer.get("fused"):
+        raise ValueError(
+            f"trainer.gradient_clip_val with trainer.precision={trainer['precision']} needs"
+            " recipe.optimizer.fused=false: Lightning does not clip before a fused optimizer"
+        )
 
 
 def build_evaluator(config: dict[str, Any] | None, data: TrainingData | None, *, split: str) -> Evaluator | None:

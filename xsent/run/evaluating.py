@@ -34,7 +34,8 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     evaluator = build_evaluator(config["evaluator"], None, split="test")
     assert evaluator is not None
     if config["ckpt"] is not None:
-        embedder = load_encoder(config["ckpt"], device=config["device"])
+        embedder, trained_with = _load_run(config["ckpt"], device=config["device"])
+        _check_same_split(config["evaluator"], trained_with["data"])
     else:
         embedder = build(config["encoder"]).to(config["device"])
     scored = score_spaces(evaluator, spaces_of(embedder, evaluator.sentences()))
@@ -57,6 +58,11 @@ def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedd
         FileNotFoundError: no such run or checkpoint.
         ValueError: the checkpoint is damaged, or its frozen encoder is not the one it was trained on.
     """
+    return _load_run(path, device=device)[0]
+
+
+def _load_run(path: str | os.PathLike[str], *, device: str) -> tuple[Embedder, dict[str, Any]]:
+    """The encoder of a run and the run's config."""
     from xsent.checkpoint import load_checkpoint
 
     path = Path(path)
@@ -66,8 +72,21 @@ def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedd
         checkpoint = load_checkpoint(path / "checkpoints" / f"{config['final']}.ckpt")
     encoder = build(config["encoder"]).to(device)
     recipe = build_recipe(config, encoder)
-    trained: Embedder = recipe.trained_encoder(checkpoint)
-    return trained
+    return recipe.trained_encoder(checkpoint), config
+
+
+def _check_same_split(evaluator: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` when an evaluator cuts from the files of a run another part than the run held out."""
+    members = evaluator.get("members", {"": evaluator}).values()
+    for read in (member["read"] for member in members if isinstance(member.get("read"), Mapping)):
+        if "source" not in read or read["source"] != data.get("source"):
+            continue
+        for share in ("valid_share", "test_share"):
+            if read[share] != data[share]:
+                raise ValueError(
+                    f"evaluator.read.{share}={read[share]}: the run held out data.{share}={data[share]}; with"
+                    " another share its training pairs would be scored as held out"
+                )
 
 
 def spaces_of(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:

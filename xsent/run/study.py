@@ -88,7 +88,7 @@ def _finished_cell(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
     metrics = {} if evaluator is None else _scores(evaluator, config, folder, encoder_device(config["trainer"]))
     members = getattr(evaluator, "members", [evaluator])
     missing = {one.name: absent for one in members if (absent := getattr(one, "absent", []))}
-    return {"folder": str(folder), "best": trained["val/loss"], "metrics": metrics, "missing": missing}
+    return {"folder": str(folder), "best": trained["best"], "metrics": metrics, "missing": missing}
 
 
 def training_config(cfg: DictConfig, folder: Path, *, resume: bool) -> dict[str, Any]:
@@ -186,7 +186,8 @@ def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None
     wanted: dict[str, Any] = OmegaConf.to_container(config.study.figures)  # type: ignore[assignment]
     data = _data(json.dumps(OmegaConf.to_container(config.data, resolve=True), sort_keys=True))
     data.read()
-    assert isinstance(data, BitextData), "a study's figures are of translation pairs"
+    if not isinstance(data, BitextData):
+        raise ValueError(f"a study's figures are of translation pairs, data={data.name} holds {data.holds}")
     if absent := [language for language in wanted["languages"] if language not in data.languages]:
         log.warning("no figures of %s: the data have %s", ", ".join(absent), ", ".join(data.languages))
     held_out = HeldOut(pairs_per_language=wanted["pairs"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from xsent.run.building import build, build_evaluator, build_recipe, check_fits
+from xsent.run.building import build, build_evaluator, build_recipe, check_fits, check_monitors
 from xsent.run.config import check_same_config, plain
 from xsent.run.evaluating import quiet_libraries, report, say_done
 
@@ -73,6 +73,7 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
     for one in (validation_evaluator, evaluator):
         if one is not None:
             one.check()
+    check_monitors(config["callbacks"], validation_evaluator)
     if data.ledger.rejects:
         data.ledger.write(run_dir / "rejects.tsv")
 
@@ -118,7 +119,8 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
             final = checkpoints.folder / f"{config['final']}.ckpt"
             recipe.load_state_dict(load_checkpoint(final)["state_dict"])
         recipe.to(encoder_device(config["trainer"]))
-        about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "val/loss": best}
+        monitor = checkpoints.monitor if isinstance(checkpoints, Checkpoints) else None
+        about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "monitor": monitor, "best": best}
         _finish(recipe, evaluator, to_draw, config, about, start)
     return best
 
