@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +95,12 @@ def state_of(path: Path) -> dict[str, Any]:
 
     state: dict[str, Any] = load_checkpoint(path)["state_dict"]
     return state
+
+
+def train_as_command(overrides: Sequence[str]) -> None:
+    """``python train.py`` in a process of its own, which may add others to itself."""
+    done = subprocess.run(
+        [sys.executable, "train.py", *overrides], cwd=ROOT, capture_output=True, text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]

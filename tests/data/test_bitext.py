@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from xsent.batch import EmbeddedBatch, ParallelBatch, Tokens
-from xsent.data import bitext
+from xsent.data import training_data
 from xsent.data.bitext import BitextData
 from xsent.data.cldr import read_cldr
 from xsent.data.embedding_store import EmbeddingStore
@@ -229,7 +229,7 @@ def test_shares_that_leave_nothing_are_an_error(shares: tuple[float, float]) -> 
 
 def test_a_batch_that_does_not_divide_among_the_devices_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     data = read()
-    monkeypatch.setattr(bitext, "world_size", lambda: 3)
+    monkeypatch.setattr(training_data, "world_size", lambda: 3)
     with pytest.raises(ValueError, match=r"data\.global_batch_size=16.* 3 devices"):
         data.train_dataloader()
 

@@ -14,11 +14,12 @@ import pytest
 import torch
 
 from xsent.batch import RankingBatch, Tokens
-from xsent.data import paraphrase
+from xsent.data import training_data
+from xsent.data.heldout import HeldOutPairs
 from xsent.data.labelled import LabelledRow, Parts
 from xsent.data.labelled_pairs import LabelledSets
 from xsent.data.msrp import read_msrp
-from xsent.data.paraphrase import HeldOutPairs, ParaphraseData
+from xsent.data.paraphrase import ParaphraseData
 from xsent.data.pawsx import read_pawsx
 from xsent.data.rejects import RejectLedger
 
@@ -266,10 +267,10 @@ def test_a_resumed_run_sees_the_rest_of_the_epoch_with_the_same_negatives(data: 
 
 
 def test_devices_share_the_global_batches(data: ParaphraseData, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paraphrase, "world_size", lambda: 2)
+    monkeypatch.setattr(training_data, "world_size", lambda: 2)
     shares = []
     for number in range(2):
-        monkeypatch.setattr(paraphrase, "rank", lambda number=number: number)
+        monkeypatch.setattr(training_data, "rank", lambda number=number: number)
         shares.append([batch.pairs.row.tolist() for batch in batches(data)])
     together = [list(itertools.chain(*parts)) for parts in zip(*shares, strict=True)]
     assert together == [data.global_rows(position).tolist() for position in range(data.steps_per_epoch)]
@@ -278,7 +279,7 @@ def test_devices_share_the_global_batches(data: ParaphraseData, monkeypatch: pyt
 def test_a_batch_that_does_not_divide_among_the_devices_is_an_error(
     data: ParaphraseData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paraphrase, "world_size", lambda: 3)
+    monkeypatch.setattr(training_data, "world_size", lambda: 3)
     with pytest.raises(ValueError, match=r"data\.global_batch_size=8.* 3 devices"):
         data.train_dataloader()
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from transformers import BertConfig, BertModel
 
-from tests.helpers import ROOT, state_of, toy_bert, toy_bitext, toy_overrides
+from tests.helpers import state_of, toy_bert, toy_bitext, toy_overrides, train_as_command
 from tests.models.small import random_sentences, small_encoder
 from xsent.distributed import gather_padded_rows, gather_rows, rank
 from xsent.losses import additive_margin_softmax
@@ -102,11 +99,7 @@ def test_a_run_of_labse_with_micro_batches_on_two_processes_ends_where_a_plain_o
             "trainer.max_epochs=1", "trainer.enable_progress_bar=false", f"hydra.run.dir={run}",
             f"cache_dir={tmp_path / 'cache'}", "evaluator=none",
         ]  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "train.py", *overrides], cwd=ROOT, capture_output=True, text=True,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr[-3000:]
+        train_as_command(overrides)
         states.append(state_of(run / "checkpoints/last.ckpt"))
     start = BertModel.from_pretrained(bert).state_dict()
     name = "encoder.layer.0.output.dense.weight"

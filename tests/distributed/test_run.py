@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.helpers import ROOT, state_of, toy_bitext, toy_labelled, toy_overrides
+from tests.helpers import state_of, toy_bitext, toy_labelled, toy_overrides, train_as_command
 
 SGD = "recipe.optimizer={_target_: torch.optim.SGD, lr: 0.1, weight_decay: 0}"
 RECIPES = {
@@ -46,11 +43,7 @@ def test_two_processes_train_and_measure_as_one(tmp_path: Path, recipe: str) -> 
             *data, *RECIPES[recipe], f"trainer={trainer}", "trainer.max_epochs=2",
             "trainer.enable_progress_bar=false", f"hydra.run.dir={run}", f"cache_dir={tmp_path / 'cache'}",
         ]  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "train.py", *overrides], cwd=ROOT, capture_output=True, text=True,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr[-3000:]
+        train_as_command(overrides)
         states.append(state_of(run / "checkpoints/last.ckpt"))
         about = json.loads((run / "metrics.json").read_text())
         tables.append({**about["metrics"], "best": about["best"]})

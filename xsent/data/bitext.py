@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from xsent.batch import EmbeddedBatch, FileEmbedder, Pairs, ParallelBatch, Tokenizer
 from xsent.data.embedding_store import EmbeddingStore
+from xsent.data.heldout import sample_pairs
 from xsent.data.languages import to_iso639_3
 from xsent.data.pairs import (
     Columns,
@@ -27,7 +28,7 @@ from xsent.data.pairs import (
     without_unused,
 )
 from xsent.data.rejects import RejectLedger
-from xsent.data.sampler import EvaluationSampler, TrainSampler
+from xsent.data.sampler import EvaluationSampler
 from xsent.data.token_store import tokenize_once
 from xsent.data.training_data import TrainingData
 from xsent.distributed import rank, world_size
@@ -176,8 +177,6 @@ class BitextData(TrainingData):
         self, split: str, *, languages: Sequence[str] | None, per_language: int
     ) -> tuple[list[str], list[str]]:
         """Distinct sentences of some held-out pairs, both sides, and the language of each."""
-        from xsent.data.heldout import sample_pairs
-
         return sample_pairs(self, split, languages=languages, pairs_per_language=per_language)
 
     # ---- batches
@@ -210,20 +209,7 @@ class BitextData(TrainingData):
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Batches of the training split from ``batches_seen`` on, this rank's share of each."""
-        if self.global_batch_size % world_size():
-            raise ValueError(
-                f"data.global_batch_size={self.global_batch_size}: expected a multiple of the number of"
-                f" devices, found {world_size()} devices"
-            )
-        sampler = TrainSampler(
-            language_pairs(self.splits["train"]),
-            global_batch_size=self.global_batch_size,
-            seed=self.seed,
-            temperature=self.temperature,
-            rank=rank(),
-            world_size=world_size(),
-            batches_seen=lambda: self.batches_seen,
-        )
+        sampler = self.train_sampler(language_pairs(self.splits["train"]), temperature=self.temperature)
         return self._loader("train", sampler)
 
     def val_dataloader(self) -> DataLoader[Any]:

@@ -196,6 +196,16 @@ def _in_languages(
     return {part: within(rows, wanted) for part, rows in parts.items()}
 
 
+def size_table(pairs: Mapping[str, Sequence[KindPairs]], kinds: Sequence[str]) -> str:
+    """Pairs of each part, kind and label, a line each."""
+    lines = []
+    for part, of_part in pairs.items():
+        for kind in kinds:
+            label = np.concatenate([np.zeros(0, dtype=np.int64), *(one.label for one in of_part if one.kind == kind)])
+            lines.append(f"  {part:6}{kind:11}{int(label.sum()):>12,}{int((label == 0).sum()):>12,}")
+    return "\n".join(lines)
+
+
 class LabelledSets:
     """Reads the valid and test part of labelled files as sets of pairs, one per kind and language pair.
 

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Dataset
 
 from xsent.batch import Pairs, RankingBatch, Tokenizer
 from xsent.data.hashes import mix, text_hashes
-from xsent.data.labelled import LabelledReader, LabelledRow, LabelledSet
+from xsent.data.heldout import sample_rows
+from xsent.data.labelled import LabelledReader, LabelledRow
 from xsent.data.labelled_pairs import (
     KindPairs,
     Numbered,
     check_kinds,
     check_rows,
-    labelled_sets,
     languages_of,
     number_rows,
     pairs_of,
+    size_table,
     within,
 )
 from xsent.data.labelled_parts import check_shares, connected, read_parts
 from xsent.data.languages import to_iso639_3
 from xsent.data.ranking_examples import Examples, draw_partners, examples_of
 from xsent.data.rejects import RejectLedger
-from xsent.data.sampler import EvaluationSampler, Rows, TrainSampler, epoch_order
+from xsent.data.sampler import EvaluationSampler, Rows, WithEpoch, epoch_order
 from xsent.data.token_store import TokenStore, tokenize_once
 from xsent.data.training_data import TrainingData
 from xsent.distributed import rank, world_size
@@ -234,24 +235,8 @@ class ParaphraseData(TrainingData):
     def sample_sentences(
         self, split: str, *, languages: Sequence[str] | None, per_language: int
     ) -> tuple[list[str], list[str]]:
-        """Distinct sentences of some held-out rows, both sides, and the language of each.
-
-        The same items in every language, as far as they are there.
-        """
-        rows = self.held_out[split]
-        there = sorted(languages_of(rows))
-        chosen = there[:8] if languages is None else [to_iso639_3(code) for code in languages]
-        order = np.argsort(text_hashes(row.item or row.source for row in rows), kind="stable")
-        of_language: dict[str, list[LabelledRow]] = {language: [] for language in chosen}
-        for number in order.tolist():
-            row = rows[number]
-            if len(found := of_language.get(row.source_lang, [])) < per_language:
-                found.append(row)
-        language_of: dict[str, str] = {}
-        for row in (row for found in of_language.values() for row in found):
-            language_of.setdefault(row.source, row.source_lang)
-            language_of.setdefault(row.target, row.target_lang)
-        return list(language_of), list(language_of.values())
+        """Distinct sentences of some held-out rows, both sides, and the language of each."""
+        return sample_rows(self.held_out[split], languages=languages, per_language=per_language)
 
     # ---- batches
 
@@ -293,22 +278,9 @@ class ParaphraseData(TrainingData):
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Batches of the training part from ``batches_seen`` on, this rank's share of each."""
-        if self.global_batch_size % world_size():
-            raise ValueError(
-                f"data.global_batch_size={self.global_batch_size}: expected a multiple of the number of"
-                f" devices, found {world_size()} devices"
-            )
-        sampler = TrainSampler(
-            self._strata,
-            global_batch_size=self.global_batch_size,
-            seed=self.seed,
-            temperature=1,
-            rank=rank(),
-            world_size=world_size(),
-            batches_seen=lambda: self.batches_seen,
-        )
+        sampler = self.train_sampler(self._strata, temperature=1)
         batches = _Batches(len(self._strata), lambda rows_of: self.ranking_batch(*rows_of))
-        return DataLoader(batches, sampler=_WithEpoch(sampler), batch_size=None)
+        return DataLoader(batches, sampler=WithEpoch(sampler), batch_size=None)
 
     def val_dataloader(self) -> DataLoader[Any]:
         """Batches of the validation part's positive pairs in order, this rank's share of each."""
@@ -389,7 +361,7 @@ class ParaphraseData(TrainingData):
         equal = examples.anchor == examples.positive
         lonely = equal & ~examples.are_paraphrases(examples.anchor, examples.positive)
         sizes = torch.bincount(self.text_group)
-        partners = self._brought_along(examples)
+        partners = examples.brought_along(self.own_negatives)
         log.info(
             "data=%s: %s training examples in %s (%s have no paraphrase and are their own positive, %s are pairs of"
             " equal texts); %s bring hard negatives of their own along, up to %s; %s texts in %s groups, the largest"
@@ -404,56 +376,12 @@ class ParaphraseData(TrainingData):
             f"{len(self.texts):,}",
             f"{int((sizes > 0).sum()):,}",
             f"{int(sizes.max()):,}",
-            self._size_table(train),
+            size_table({"train": train, **self._held_out_pairs()}, self.kinds),
         )
 
-    def _brought_along(self, examples: Examples) -> Rows:
-        """How many negatives (N,) each example has in a batch."""
-        if not self.own_negatives:
-            return np.zeros(len(examples.anchor), dtype=np.int64)
-        _, owner = examples.partners_of(np.arange(len(examples.anchor)))
-        return np.minimum(np.bincount(owner, minlength=len(examples.anchor)), self.own_negatives)
-
-    def _size_table(self, train: list[KindPairs]) -> str:
-        """Pairs of each part, kind and label, one line each."""
+    def _held_out_pairs(self) -> dict[str, list[KindPairs]]:
         _, _, numbered = number_rows(self.held_out)
-        of_part = {"train": train} | {
-            part: [one for kind in self.kinds for one in pairs_of(rows, kind)] for part, rows in numbered.items()
-        }
-        lines = []
-        for part, pairs in of_part.items():
-            for kind in self.kinds:
-                label = np.concatenate([np.zeros(0, dtype=np.int64), *(one.label for one in pairs if one.kind == kind)])
-                lines.append(f"  {part:6}{kind:11}{int(label.sum()):>12,}{int((label == 0).sum()):>12,}")
-        return "\n".join(lines)
-
-
-class HeldOutPairs:
-    """Reads sets of labelled pairs from the training data's own held-out parts.
-
-    With the split ``valid`` these are the validation sets of the languages trained on: whoever chooses by them has not
-    seen the others. With ``test`` they are both parts in all languages, since the threshold is chosen on the first.
-
-    Attributes:
-        data: the data module, given when a run knows it.
-        split: ``valid`` or ``test``.
-    """
-
-    def __init__(self) -> None:
-        self.data: ParaphraseData | None = None
-        self.split = "test"
-
-    def use(self, data: ParaphraseData, split: str) -> None:
-        """Read from these data; they may be read later."""
-        self.data, self.split = data, split
-
-    def __call__(self, root: str | None, languages: Sequence[str] | None) -> list[LabelledSet]:
-        """Sets of the languages, in any code; None is all. ``root`` is not needed here."""
-        assert self.data is not None, "a run gives its data"
-        held_out = self.data.held_out
-        if self.split == "valid":
-            held_out = {"valid": within(held_out["valid"], set(self.data.languages))}
-        return labelled_sets(held_out, self.data.kinds, languages)
+        return {part: [one for kind in self.kinds for one in pairs_of(rows, kind)] for part, rows in numbered.items()}
 
 
 class _Batches(Dataset[Any]):
@@ -468,18 +396,3 @@ class _Batches(Dataset[Any]):
 
     def __len__(self) -> int:
         return self.size
-
-
-class _WithEpoch(Sampler[tuple[Rows, int]]):
-    """The rows of a sampler, each with the number of the epoch that they are of."""
-
-    def __init__(self, sampler: TrainSampler) -> None:
-        self.sampler = sampler
-
-    def __len__(self) -> int:
-        return len(self.sampler)
-
-    def __iter__(self) -> Iterator[tuple[Rows, int]]:
-        epoch = self.sampler.batches_seen() // len(self.sampler)
-        for rows in self.sampler:
-            yield rows, epoch

@@ -72,6 +72,11 @@ class Examples(NamedTuple):
         held[self.positive] = True
         return np.flatnonzero(held)
 
+    def brought_along(self, most: int) -> Rows:
+        """How many negatives (N,) each example has in a batch, at most ``most``."""
+        _, owner = self.partners_of(np.arange(len(self.anchor)))
+        return np.minimum(np.bincount(owner, minlength=len(self.anchor)), most)
+
     def among(self, kept: Rows) -> Examples:
         """The same examples when ``kept`` (ascending) alone remain of the texts and are counted anew.
 

@@ -95,3 +95,18 @@ class EvaluationSampler(Sampler[Rows]):
 
     def __iter__(self) -> Iterator[Rows]:
         return iter(self.slices)
+
+
+class WithEpoch(Sampler[tuple[Rows, int]]):
+    """The rows of a sampler, each with the number of the epoch that they are of."""
+
+    def __init__(self, sampler: TrainSampler) -> None:
+        self.sampler = sampler
+
+    def __len__(self) -> int:
+        return len(self.sampler)
+
+    def __iter__(self) -> Iterator[tuple[Rows, int]]:
+        epoch = self.sampler.batches_seen() // len(self.sampler)
+        for rows in self.sampler:
+            yield rows, epoch

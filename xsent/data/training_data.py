@@ -10,6 +10,8 @@ import pytorch_lightning as pl
 
 from xsent.batch import Tokenizer
 from xsent.data.rejects import RejectLedger
+from xsent.data.sampler import Rows, TrainSampler
+from xsent.distributed import rank, world_size
 
 
 class TrainingData(pl.LightningDataModule, ABC):
@@ -26,6 +28,8 @@ class TrainingData(pl.LightningDataModule, ABC):
 
     holds: ClassVar[str]
     name: str
+    seed: int
+    global_batch_size: int
     ledger: RejectLedger
     languages: list[str]
     batches_seen: int
@@ -42,6 +46,30 @@ class TrainingData(pl.LightningDataModule, ABC):
     @abstractmethod
     def steps_per_epoch(self) -> int:
         """Training batches of an epoch."""
+
+    def train_sampler(self, stratum: Rows, *, temperature: float) -> TrainSampler:
+        """This rank's share of every training batch, from ``batches_seen`` on.
+
+        Args:
+            stratum, temperature: as in ``epoch_order``.
+
+        Raises:
+            ValueError: a batch cannot be shared evenly among the devices.
+        """
+        if self.global_batch_size % world_size():
+            raise ValueError(
+                f"data.global_batch_size={self.global_batch_size}: expected a multiple of the number of"
+                f" devices, found {world_size()} devices"
+            )
+        return TrainSampler(
+            stratum,
+            global_batch_size=self.global_batch_size,
+            seed=self.seed,
+            temperature=temperature,
+            rank=rank(),
+            world_size=world_size(),
+            batches_seen=lambda: self.batches_seen,
+        )
 
     @abstractmethod
     def training_sentences(self, per_language: int) -> list[str]:
