@@ -50,6 +50,15 @@ def toy_labelled(folder: Path, groups: int = 250) -> Path:
     return folder
 
 
+def toy_sentences(folder: Path, sentences: int = 400) -> Path:
+    """One file of clean sentences of a made-up language."""
+    rng = random.Random(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [_say("e", [rng.randrange(CONCEPTS) for _ in range(6)]) for _ in range(sentences)]
+    (folder / "clean.txt").write_text("\n".join(rows) + "\n")
+    return folder / "clean.txt"
+
+
 def toy_bert(folder: Path) -> Path:
     """A small random BERT, dropout included, that knows the words of the toy languages; saved as transformers does."""
     import torch

@@ -32,7 +32,7 @@ def rows(output: Path) -> list[list[str]]:
     return [line.split("\t") for line in output.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["mine", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["mine", "--help"], ["noise", "--help"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys, xsent.cli\n"
@@ -45,7 +45,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     # Alone it takes a tenth of a second; other tests run beside it.
     assert time.perf_counter() - start < 5
-    assert "mine" in done.stdout
+    assert "usage: xsent" in done.stdout
 
 
 def test_help_documents_every_option_and_its_default(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,3 +141,91 @@ def test_negatives_are_made_with_the_values_of_the_config_unless_given(
     assert len((tmp_path / "few" / names[0]).read_text(encoding="utf-8").splitlines()) == 2
     assert main(["augment", str(english), "-o", str(tmp_path / "text"), "--per-entity", "-1"]) == 1
     assert caplog.records[-1].getMessage() == "per_entity=-1: expected at least 0"
+
+
+# ---- noise
+
+
+def noise(source: Path, output: Path, *more: str) -> int:
+    return main(["noise", str(source), "-o", str(output), "--workers", "1", *more])
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.en"
+    path.write_text("I am sure they are not coming on Monday because it is my birthday.\n\n" * 50, encoding="utf-8")
+    return path
+
+
+def test_noise_is_made_with_the_values_of_the_config_unless_given(text: Path, tmp_path: Path) -> None:
+    made = {}
+    for name, more in {
+        "plain": [],
+        "same": ["--seed", "42", "--transform", "mix_all"],
+        "seed": ["--seed", "3"],
+        "set": ["--set", "seed=3"],
+        "week": ["--transform", "week"],
+        "all": ["--set", "noise.selection=1"],
+        "replay": ["--reference-rng"],
+    }.items():
+        assert noise(text, tmp_path / name, *more) == 0
+        made[name] = (tmp_path / name).read_text(encoding="utf-8")
+        assert made[name].count("\n") == 100
+    assert made["plain"] == made["same"]
+    assert made["seed"] == made["set"]
+    assert len(set(made.values())) == 5
+    assert made["week"] == text.read_text(encoding="utf-8").replace("Monday", "Mon.")
+
+
+def test_noise_logs_each_line_and_counts_in_its_last_words(
+    text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    options = [
+        "--transform",
+        "fing",
+        "--set",
+        "noise.parameters.fing.probability=0.5",
+        "--log",
+        str(tmp_path / "log.tsv"),
+    ]
+    assert noise(text, tmp_path / "noisy.en.gz", *options) == 0
+    assert (
+        (tmp_path / "log.tsv").read_text(encoding="utf-8").startswith("line\tapplied\n1\tfing,0.5\n2\t\n3\tfing,0.5\n")
+    )
+    said = caplog.records[-1].getMessage()
+    assert said.startswith("50 sentences, 50 changed (100.0%), ")
+    assert said.endswith(f"{tmp_path / 'noisy.en.gz'}; applied fing 50")
+
+
+def test_the_help_of_noise_names_all_transformations_and_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    from xsent.text.noise import TRANSFORMATIONS
+
+    with pytest.raises(SystemExit):
+        main(["noise", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"mix_all, or one of {' '.join(TRANSFORMATIONS)} (default: mix_all)" in said
+    assert "of every draw (default: 42)" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            ["--transform", "mixall"],
+            "transform 'mixall': expected mix_all or one of abr1, abr2, abr3, fing, homo, cont",
+        ),
+        (["--set", "noise.selection=1.5"], "selection=1.5: expected a value from 0 to 1"),
+        (["--set", "noise.selectoin=0.5"], "noise.selectoin"),
+        (["--resources", "no/such/folder"], "no/such/folder"),
+        (["--log", "OUT"], "expected different files"),
+        (["--workers", "0"], "workers=0: expected at least 1"),
+    ],
+)
+def test_noise_that_cannot_be_made_is_said_in_a_line_before_any_work(
+    text: Path, tmp_path: Path, more: list[str], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    output = tmp_path / "noisy.en"
+    assert noise(text, output, *(str(output) if one == "OUT" else one for one in more)) == 1
+    assert said in caplog.records[-1].getMessage()
+    assert [path.name for path in tmp_path.iterdir()] == ["text.en"]

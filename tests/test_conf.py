@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 
 from tests.helpers import ROOT, config
 from xsent.run import check_targets
+from xsent.run.config import name_teachers
 
 CONF = ROOT / "conf"
 # Given by `xsent.run`, which alone knows them.
@@ -24,6 +25,7 @@ GIVEN_BY_RUN = {
     "xsent.data.labelled.": {"ledger", "root"},
     "xsent.data.msrp.": {"ledger", "root"},
     "xsent.data.pawsx.": {"ledger", "root"},
+    "xsent.data.monolingual.": {"ledger", "root"},
     "xsent.data.tatoeba.": {"root", "languages"},
     "xsent.data.bucc.": {"root", "languages", "part"},
     "xsent.data.sts.": {"root", "pairs"},
@@ -49,8 +51,9 @@ def targets(node: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]
 
 
 def composed(tmp_path: Path, name: str, *overrides: str) -> dict[str, Any]:
-    cfg = config(name, tmp_path, *overrides)
-    return OmegaConf.to_container(cfg, resolve=True)  # type: ignore[return-value]
+    plain: dict[str, Any] = OmegaConf.to_container(config(name, tmp_path, *overrides), resolve=True)  # type: ignore[assignment]
+    name_teachers(plain)
+    return plain
 
 
 def check_signatures(plain: dict[str, Any]) -> None:
@@ -90,6 +93,12 @@ def test_every_option_of_a_group_composes(tmp_path: Path, group: str) -> None:
 def test_every_option_of_a_paraphrase_run_composes(tmp_path: Path, group: str) -> None:
     for option in options(group):
         check_signatures(composed(tmp_path, "train", "recipe=paraphrase", f"{group}={option}"))
+
+
+@pytest.mark.parametrize("group", ["distillation", "data", "evaluator"])
+def test_every_option_of_a_rolaser_run_composes(tmp_path: Path, group: str) -> None:
+    for option in options(group):
+        check_signatures(composed(tmp_path, "train", "recipe=rolaser", f"{group}={option}"))
 
 
 def test_mining_can_be_left_out(tmp_path: Path) -> None:

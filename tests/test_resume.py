@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers import ROOT, config, state_of, tiny_static, toy_bert, toy_bitext, toy_labelled, toy_overrides
+from tests.helpers import (
+    ROOT,
+    config,
+    state_of,
+    tiny_static,
+    toy_bert,
+    toy_bitext,
+    toy_labelled,
+    toy_overrides,
+    toy_sentences,
+)
 from xsent.run import train
 
 # Kills its own process, as `kill -9` does, right after so many training batches.
@@ -45,15 +55,27 @@ PARAPHRASE = [
     "callbacks.early_stopping.monitor=val/loss", "callbacks.early_stopping.mode=min",
 ]  # fmt: skip
 
+# A projection of its own, dropout, and other noise in every epoch.
+ROLASER = [
+    "recipe=rolaser", "recipe.teacher=mini", "data.global_batch_size=32", "data.valid_share=0.1", "data.redraw=true",
+    "pictures=none", "logger=none", "encoder=mbert", "encoder.max_length=null", "recipe.scheduler.warmup_steps=5",
+]  # fmt: skip
+
 
 def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
+    if recipe == "rolaser":
+        return [
+            *ROLASER,
+            f"data.root={toy_sentences(tmp_path / 'data')}",
+            f"encoder.path={toy_bert(tmp_path / 'bert')}",
+        ]
     if recipe != "paraphrase":
         return [*toy_overrides(toy_bitext(tmp_path / "data")), *RECIPES[recipe]]
     encoder = toy_bert(tmp_path / "bert")
     return [*PARAPHRASE, f"data.root={toy_labelled(tmp_path / 'data')}", f"encoder.path={encoder}"]
 
 
-@pytest.mark.parametrize("recipe", [*RECIPES, "paraphrase"])
+@pytest.mark.parametrize("recipe", [*RECIPES, "paraphrase", "rolaser"])
 # An epoch has 11 to 13 batches: in the middle of the first, on a saved step and behind it, in the second.
 @pytest.mark.parametrize("killed_after", [7, 15])
 def test_a_killed_run_resumes_to_bit_equal_weights(tmp_path: Path, recipe: str, killed_after: int) -> None:

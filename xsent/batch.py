@@ -41,6 +41,15 @@ class EmbeddedBatch(NamedTuple):
     pairs: Pairs
 
 
+class DistillationBatch(NamedTuple):
+    """B sentences as they were and as a user might have typed them, and what a teacher makes of the former."""
+
+    standard: Tokens
+    noisy: Tokens
+    teacher: Tensor  # (B, D of the teacher) float32, of the standard sentences
+    pairs: Pairs  # source and target are standard and noisy, of one language
+
+
 class RankingBatch(NamedTuple):
     """B anchors, a paraphrase of each, and K sentences that look like one of the anchors and say something else.
 

@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     _add_mine(commands)
     _add_augment(commands)
+    _add_noise(commands)
     options = parser.parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S"
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         log.error("%s", _said(error))
         return 1
     except KeyboardInterrupt:
-        log.error("interrupted; the same command continues")
+        log.error("interrupted; %s", options.interrupted)
         return 130
     return 0
 
@@ -60,7 +61,7 @@ def _add_mine(commands: Any) -> None:
         "mine", help=about, description=about, epilog="Every other value of conf/mine.yaml goes by --set.",
         formatter_class=argparse.RawTextHelpFormatter,
     )  # fmt: skip
-    parser.set_defaults(run=_mine)
+    parser.set_defaults(run=_mine, interrupted="the same command continues")
     default = _defaults("mine")
     parser.add_argument("source", type=Path, metavar="SOURCE", help="a sentence a line, UTF-8, plain or .gz")
     parser.add_argument("target", type=Path, metavar="TARGET", help="likewise; both need not fit in memory")
@@ -158,7 +159,7 @@ class _Loader:
 def _add_augment(commands: Any) -> None:
     about = "Make hard negatives of English sentences for xSIM++: one small change of meaning each."
     parser = commands.add_parser("augment", help=about, description=about)
-    parser.set_defaults(run=_augment)
+    parser.set_defaults(run=_augment, interrupted="nothing was written")
     default = _defaults("augment")
     parser.add_argument("source", type=Path, metavar="ENGLISH", help="a sentence a line, UTF-8, plain or .gz")
     parser.add_argument(
@@ -184,6 +185,53 @@ def _augment(given: argparse.Namespace) -> None:
     config = load_config("augment", [])
     config |= {name: value for name, value in vars(given).items() if name in config and value is not None}
     log.info("%s", augment_file(given.source, given.output, **config))
+
+
+# ---- noise
+
+
+def _add_noise(commands: Any) -> None:
+    about = "Make user-generated text of clean sentences: typos, abbreviations, slang."
+    parser = commands.add_parser(
+        "noise", help=about, description=about, epilog="Every other value of conf/noise.yaml goes by --set."
+    )
+    parser.set_defaults(run=_noise, interrupted="nothing was written")
+    default = _defaults("noise") | {"transform": _defaults("noise/default")["transform"]}
+    parser.add_argument("source", type=Path, metavar="IN", help="a sentence a line, UTF-8, plain or .gz")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="OUT", required=True, help="a noisy sentence for each, plain or .gz"
+    )
+    parser.add_argument(
+        "--transform", metavar="NAME",
+        help="mix_all, or one of abr1 abr2 abr3 fing homo cont dysl leet spel slng week spac"
+        f" (default: {default['transform']})",
+    )  # fmt: skip
+    parser.add_argument("--seed", metavar="N", type=int, help=f"of every draw (default: {default['seed']})")
+    parser.add_argument("--log", metavar="TSV", type=Path, help="what was applied to each line: fing,0.025;cont")
+    parser.add_argument("--workers", metavar="N", type=int, help="processes (default: one on each core)")
+    parser.add_argument("--resources", metavar="DIR", help="NL-Augmenter's lexicons (default: the bundled ones)")
+    parser.add_argument(
+        "--reference-rng", action="store_true", default=None,
+        help="the random numbers of the released script; in one process",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE",
+        help="any value of the config, e.g. noise.selection=0.2 or noise.parameters.fing.probability=0.1",
+    )  # fmt: skip
+
+
+def _noise(given: argparse.Namespace) -> None:
+    from xsent.jobs.noise import noise_file
+    from xsent.run import build, load_config
+
+    config = load_config("noise", given.set)
+    for name, value in vars(given).items():
+        if value is not None and name in config["noise"]:
+            config["noise"][name] = value
+    workers = config["workers"] if given.workers is None else given.workers
+    log.info(
+        "%s", noise_file(given.source, given.output, build(config["noise"]), applied_log=given.log, workers=workers)
+    )
 
 
 def _defaults(name: str) -> dict[str, Any]:

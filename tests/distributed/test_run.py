@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers import state_of, toy_bitext, toy_labelled, toy_overrides, train_as_command
+from tests.helpers import state_of, toy_bitext, toy_labelled, toy_overrides, toy_sentences, train_as_command
 
 SGD = "recipe.optimizer={_target_: torch.optim.SGD, lr: 0.1, weight_decay: 0}"
 RECIPES = {
@@ -21,10 +21,21 @@ RECIPES = {
         "recipe.mining.mini_batches=3", "recipe.mining.both_sides=true",
         "callbacks.checkpoints.monitor=val/loss", "callbacks.checkpoints.mode=min",
     ],
+    # The contrast alone looks at other devices' sentences.
+    "rolaser": [
+        "recipe=rolaser", "distillation=contrast", "encoder=tiny", "encoder.dim=256", "recipe.teacher=mini",
+        "recipe.projection=null", "recipe.preprocessing=none", "recipe.weights.clean=0.5", SGD,
+        "recipe.scheduler.warmup_steps=1",
+    ],
 }  # fmt: skip
 
 
 def data_of(recipe: str, tmp_path: Path) -> list[str]:
+    if recipe == "rolaser":
+        return [
+            f"data.root={toy_sentences(tmp_path / 'data')}", "data.global_batch_size=32", "data.valid_share=0.1",
+            "data.test_share=0.1", "pictures=none", "logger=none",
+        ]  # fmt: skip
     if recipe != "paraphrase":
         return toy_overrides(toy_bitext(tmp_path / "data", pairs=150))
     return [

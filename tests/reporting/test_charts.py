@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import logging
 import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Annotation
 
-from xsent.evaluation.charts import Chart, Curve, Histogram, Line, Panel
+from xsent.evaluation.charts import BoxPlot, Chart, Curve, Histogram, Line, Panel, Point, Scatter
 from xsent.reporting.charts import BINS, draw_charts
+from xsent.reporting.scatters import LONGEST, draw_scatter
 
 VALUES = {"yes": np.array([0.0, 0.5, 0.5, 1.0 + 1e-15]), "no": np.array([-0.2, 0.1])}
 
@@ -24,6 +27,15 @@ def curve(**lines: Line) -> Curve:
     return Curve("roc", "ROC", "false positive rate", "true positive rate", "at the threshold", lines, "chance")
 
 
+def boxes(**groups: dict[str, list[float]]) -> BoxPlot:
+    series = {name: {model: np.array(values) for model, values in one.items()} for name, one in groups.items()}
+    return BoxPlot("distances", "Distances", "cosine distance", series)
+
+
+def scatter(*points: Point) -> Scatter:
+    return Scatter("pca", "One sentence", points, "60.0 % and 20.0 % of the variance")
+
+
 CORNER = Line(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]), (0.0, 1.0), "AUC 100.0")
 
 
@@ -34,8 +46,9 @@ def rows(path: Path) -> list[list[str]]:
 
 def test_each_chart_is_a_picture_and_a_table_the_same_each_time(tmp_path: Path) -> None:
     charts: list[Chart] = [histogram(Panel("intra", VALUES, 0.3), Panel("inter", VALUES, None)), curve(intra=CORNER)]
+    charts += [boxes(fing={"a": [1, 2], "b": [3.0]}), scatter(Point(0, 0, "here", "one"), Point(1, 1, "", "two"))]
     first, second = (draw_charts(charts, tmp_path / name) for name in "ab")
-    assert [path.name for path in first] == ["cosines.png", "roc.png"]
+    assert [path.name for path in first] == ["cosines.png", "roc.png", "distances.png", "pca.png"]
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes().startswith(b"\x89PNG")
         assert one.read_bytes() == other.read_bytes()
@@ -65,6 +78,82 @@ def test_the_points_of_a_curve_are_in_its_table(tmp_path: Path) -> None:
         ["intra", "0.0", "1.0"],
         ["intra", "1.0", "1.0"],
     ]
+
+
+def test_a_boxs_mean_quartiles_and_extremes_are_in_its_table(tmp_path: Path) -> None:
+    # Quartiles of 0, 1, 2, 3, 14 are the second, third and fourth of the five values.
+    draw_charts([boxes(fing={"student": [3, 0, 14, 1, 2], "teacher": []}, leet={"teacher": [5]})], tmp_path)
+    assert rows(tmp_path / "distances.csv") == [
+        ["group", "model", "n", "mean", "min", "first quartile", "median", "third quartile", "max"],
+        ["fing", "student", "5", "4.0", "0.0", "1.0", "2.0", "3.0", "14.0"],
+        ["fing", "teacher", "0", "", "", "", "", "", ""],
+        ["leet", "teacher", "1", "5.0", "5.0", "5.0", "5.0", "5.0", "5.0"],
+    ]
+
+
+def test_each_group_makes_a_box_plot_wider(tmp_path: Path) -> None:
+    def width(groups: int) -> int:
+        many = {f"group {number}": {"student": [0.1, 0.2], "teacher": [0.3]} for number in range(groups)}
+        (path,) = draw_charts([boxes(**many)], tmp_path)
+        return int.from_bytes(path.read_bytes()[16:20], "big")
+
+    narrow, middle, wide = (width(groups) for groups in (8, 12, 16))
+    assert wide - middle == pytest.approx(middle - narrow, abs=1)  # a pixel
+    assert middle > narrow
+
+
+def test_the_points_of_a_scatter_plot_are_in_its_table_whatever_their_labels_are(tmp_path: Path) -> None:
+    long = "It costs $5, or $6, and " + "so on " * 20
+    draw_charts([scatter(Point(0.5, -1, long, "noisy, student"), Point(0, 2, "", "standard"))], tmp_path)
+    assert rows(tmp_path / "pca.csv") == [
+        ["kind", "label", "x", "y"],
+        ["noisy, student", long, "0.5", "-1"],
+        ["standard", "", "0", "2"],
+    ]
+
+
+def test_labels_of_a_scatter_plot_overlap_neither_each_other_nor_a_mark() -> None:
+    labels = ["standard", "noisy", "Wie geht es?", "Ça va ?", "Как дела?", "x" * (2 * LONGEST)]
+    spots = [(0, 0), (0.02, 0.01), (0, 0), (-0.02, 0.02), (0.9, 0.4), (1, 0.4)]
+    points = [Point(x, y, label, "one") for (x, y), label in zip(spots, labels, strict=True)]
+    figure, _ = draw_scatter(scatter(*points))
+    figure.draw_without_rendering()
+    (axis,) = figure.axes
+    texts = [text for text in axis.texts if isinstance(text, Annotation)]
+    assert [text.get_text() for text in texts] == [*labels[:-1], "x" * (LONGEST - 1) + "…"]
+    found = [super(Annotation, text).get_window_extent() for text in texts]  # without the line to the mark
+    marks = axis.transData.transform(spots)
+    for number, box in enumerate(found):
+        assert not any(box.overlaps(other) for other in found[:number])
+        assert not any(box.contains(x, y) for x, y in marks)
+        assert axis.get_window_extent().containsx(box.x0)
+        assert axis.get_window_extent().containsx(box.x1)
+
+
+def test_what_no_font_has_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    # A private-use character is in no font.
+    charts = [scatter(Point(0, 0, "\ue123 \ue124", "one"), Point(1, 1, "\ue123", "one"))]
+    with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
+        warnings.simplefilter("error")
+        draw_charts(charts, tmp_path)
+    (message,) = caplog.messages
+    assert message.startswith("chart pca: no installed font has 2 of its characters")
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        boxes(),
+        boxes(one={"student": [1.0]}, none={}, empty={"teacher": []}),
+        scatter(),
+        scatter(*[Point(0, 0, f"label {number}", f"kind {number}") for number in range(30)]),
+    ],
+)
+def test_little_to_draw_and_much_in_one_place_are_drawn_without_a_warning(tmp_path: Path, chart: Chart) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (path,) = draw_charts([chart], tmp_path)
+    assert path.is_file()
 
 
 @pytest.mark.parametrize("panels", [1, 4])

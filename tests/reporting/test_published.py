@@ -47,6 +47,32 @@ def test_a_table_without_any_figure_of_ours_is_left_out() -> None:
     assert published_tables([], METRICS) == []
 
 
+SEVERAL = {**TABLE, "ours": {"teacher": "teacher_", "student": ""}}
+TEACHER = {"test/pawsx/original/mean/teacher_accuracy": 65.0}
+
+
+def test_each_of_several_rows_of_ours_has_the_metrics_of_its_prefix() -> None:
+    (table,) = published_tables([SEVERAL], METRICS | TEACHER)
+    assert table.ours == [["ours, teacher", "", "", "65.00"], ["ours, student", "", "70.12", "71.50"]]
+
+
+def test_a_row_of_ours_without_figures_is_left_out() -> None:
+    (table,) = published_tables([SEVERAL], METRICS)
+    assert table.ours == [["ours, student", "", "70.12", "71.50"]]
+    (table,) = published_tables([SEVERAL], TEACHER)
+    assert table.ours == [["ours, teacher", "", "", "65.00"]]
+    assert published_tables([SEVERAL], {"test/other/original/mean/accuracy": 1.0}) == []
+
+
+def test_a_row_of_ours_has_a_line_for_each_space_too() -> None:
+    (table,) = published_tables([SEVERAL], METRICS | TEACHER | {"test/pawsx/meaning/mean/accuracy": 60.0})
+    assert [row[0] for row in table.ours] == ["ours, teacher", "ours, student, original", "ours, student, meaning"]
+
+
+def test_a_table_without_rows_of_its_own_has_ours_as_before() -> None:
+    assert published_tables([TABLE], METRICS | TEACHER) == published_tables([TABLE], METRICS)
+
+
 def test_a_header_that_only_rows_have_is_a_column_of_the_papers() -> None:
     (table,) = published_tables([{**TABLE, "rows": {"mT5": {"year": 2021, "mean": 87.7}}}], METRICS)
     assert table.header == ["", "size", "intra", "mean", "year"]

@@ -51,19 +51,25 @@ class TokenStore:
         return torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(lengths)
 
 
+def store_of(token_ids: Sequence[Sequence[int] | NDArray[np.int32]]) -> TokenStore:
+    """The ids of texts that were tokenised just now."""
+    flat = [np.zeros(0, dtype=np.int32), *(np.asarray(ids, dtype=np.int32) for ids in token_ids)]
+    lengths = np.fromiter(map(len, token_ids), dtype=np.int64, count=len(token_ids))
+    return TokenStore(np.concatenate(flat), np.concatenate([[0], np.cumsum(lengths)]))
+
+
 def tokenize_once(texts: Sequence[str], tokenizer: Tokenizer, cache_dir: Path) -> TokenStore:
     """Ids of the texts, from the cache when the same text met the same tokenizer before."""
     key = hashlib.sha256(f"{tokenizer.tokenizer_digest()} {digest_of_texts(texts)}".encode()).hexdigest()
 
     def make(folder: Path) -> None:
         log.info("tokenising %s texts", f"{len(texts):,}")
-        flat, lengths = [], []
+        made = []
         for start in tqdm(range(0, len(texts), CHUNK), desc="tokenising", disable=len(texts) <= CHUNK):
-            for ids in tokenizer.tokenize(texts[start : start + CHUNK]):
-                flat.append(np.asarray(ids, dtype=np.int32))
-                lengths.append(len(ids))
-        np.save(folder / "ids.npy", np.concatenate(flat))
-        np.save(folder / "offsets.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+            made += [np.asarray(ids, dtype=np.int32) for ids in tokenizer.tokenize(texts[start : start + CHUNK])]
+        store = store_of(made)
+        np.save(folder / "ids.npy", store.ids)
+        np.save(folder / "offsets.npy", store.offsets)
 
     arrays = cached_arrays(cache_dir, "tokens", key, make)
     return TokenStore(cast("NDArray[np.int32]", arrays["ids"]), cast("NDArray[np.int64]", arrays["offsets"]))

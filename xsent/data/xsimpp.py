@@ -56,18 +56,24 @@ class AugmentedFlores:
             FileNotFoundError: a file is not there.
             ValueError: the files do not fit each other or are damaged; names file and line, or the entry.
         """
-        lines, entries = self._files
+        lines, entries = self.files
         found = []
         english: set[str] | None = None
         for bitext in read_flores(root, languages, pivot="eng"):
             if english is None:  # one file, the target of every test set
                 english = set(bitext.target)
-                self._check_sources(english, root)
+                self.check_sources(english, root)
             found.append(AugmentedTestBitext(**vars(bitext), augmented=lines, made_from=entries))
         return found
 
     @cached_property
-    def _files(self) -> tuple[list[str], dict[str, tuple[str, str]]]:
+    def files(self) -> tuple[list[str], dict[str, tuple[str, str]]]:
+        """The augmented sentences, and by each what it was made from and how.
+
+        Raises:
+            FileNotFoundError: a file is not there.
+            ValueError: they do not fit each other or are damaged.
+        """
         lines = read_lines(self.augmented)
         if not lines:
             raise ValueError(f"{self.augmented}: expected hard negatives beside the English lines, found an empty file")
@@ -91,9 +97,10 @@ class AugmentedFlores:
                 raise ValueError(f"{self.error_types}: {text!r}: expected src and errtype, found {entry!r}")
         return {text: (entry["src"], entry["errtype"]) for text, entry in content.items()}
 
-    def _check_sources(self, english: set[str], root: str) -> None:
-        for number, line in enumerate(self._files[0], start=1):
-            source = self._files[1][line][0]
+    def check_sources(self, english: set[str], root: str) -> None:
+        """Raise ``ValueError`` when a sentence was made from none of these lines of ``root``."""
+        for number, line in enumerate(self.files[0], start=1):
+            source = self.files[1][line][0]
             if source not in english:
                 raise ValueError(
                     f"{self.augmented}:{number}: {self.error_types} says it was made from {source!r},"

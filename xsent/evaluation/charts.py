@@ -51,4 +51,31 @@ class Curve(NamedTuple):
     diagonal: str  # what the line from (0, 0) to (1, 1) is; "": it is not drawn
 
 
-Chart = Histogram | Curve
+class BoxPlot(NamedTuple):
+    """How values spread, a box per model, the models side by side within each group."""
+
+    name: str
+    title: str
+    y_label: str
+    groups: Mapping[str, Mapping[str, Series]]  # by group, in order along x, and by model within it
+
+
+class Point(NamedTuple):
+    """One marked place of a frame."""
+
+    x: float
+    y: float
+    label: str  # beside the mark; "": none
+    kind: str  # points of one kind have one marker and one colour, such as "standard, student"
+
+
+class Scatter(NamedTuple):
+    """Points in one frame whose axes have one unit."""
+
+    name: str
+    title: str
+    points: Sequence[Point]
+    note: str  # below, such as the share of the variance that is shown
+
+
+Chart = Histogram | Curve | BoxPlot | Scatter

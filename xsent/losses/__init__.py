@@ -2,6 +2,7 @@
 
 from xsent.losses.additive_margin import additive_margin_softmax
 from xsent.losses.additive_margin_scale import AdditiveMarginScale, additive_margin_scale
+from xsent.losses.distillation import Distillation, distillation, triplet_terms
 from xsent.losses.dream import DreamTerms, dream_terms
 from xsent.losses.meat import MeatTerms, discriminator_loss, meat_terms
 from xsent.losses.mega_batch_margin import MegaBatchMargin, mega_batch_margin
@@ -10,6 +11,7 @@ from xsent.losses.weighting import check_weights, weighted_sum
 
 __all__ = [
     "AdditiveMarginScale",
+    "Distillation",
     "DreamTerms",
     "MeatTerms",
     "MegaBatchMargin",
@@ -18,9 +20,11 @@ __all__ = [
     "additive_margin_softmax",
     "check_weights",
     "discriminator_loss",
+    "distillation",
     "dream_terms",
     "meat_terms",
     "mega_batch_margin",
     "oracle_terms",
+    "triplet_terms",
     "weighted_sum",
 ]

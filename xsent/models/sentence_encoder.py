@@ -1,12 +1,11 @@
-"""A transformer, the pooling of its token embeddings, and what may follow: projection, length one."""
+"""A pretrained transformer with its own tokenizer as a sentence encoder."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -15,18 +14,14 @@ from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from xsent.batch import Tokens
-from xsent.models.encoder import Encoder
 from xsent.models.hub import model_folder
-from xsent.models.pooling import POOLING
+from xsent.models.pooled_encoder import POOLER, PooledEncoder
 from xsent.models.sentence_transformers_folder import FolderSettings, read_folder
-from xsent.similarity import unit
 
 log = logging.getLogger(__name__)
 
-POOLER = "pooler"  # the checkpoint's own layer on top of [CLS]
 
-
-class SentenceEncoder(Encoder):
+class SentenceEncoder(PooledEncoder):
     """A pretrained transformer as a sentence encoder.
 
     Args:
@@ -55,27 +50,17 @@ class SentenceEncoder(Encoder):
         max_length: int,
         normalize: bool,
     ) -> None:
-        super().__init__()
-        for way in pooling:
-            if way not in {*POOLING, POOLER}:
-                raise ValueError(f"encoder.pooling={way}: expected one of {', '.join([*POOLING, POOLER])}")
-        if POOLER in pooling and getattr(transformer, "pooler", None) is None:
-            raise ValueError(f"encoder.pooling=pooler: {type(transformer).__name__} of {name} has no pooler")
-        if POOLER not in pooling and getattr(transformer, "pooler", None) is not None:
-            # Unused, it would cost time, and where its weights are random make every digest another.
-            transformer.pooler = None  # type: ignore[assignment]
-        self.name = name
-        self.transformer = transformer
+        super().__init__(
+            name=name,
+            transformer=transformer,
+            pooling=pooling,
+            projection=projection,
+            max_length=max_length,
+            normalize=normalize,
+        )
         self.tokenizer = tokenizer
-        self.pooling = tuple(pooling)
-        self.projection = projection
         self.prompt = prompt
-        self.max_length = max_length
-        self.normalize = normalize
-        self._attention_can_change = True
         self.padding_id = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
-        linear = [layer for layer in projection if isinstance(layer, nn.Linear)]
-        self.dim = linear[-1].out_features if linear else transformer.config.hidden_size * len(self.pooling)
         # The Rust tokenizer gives the ids of a call of the wrapper, several times as fast.
         self._backend = getattr(tokenizer, "backend_tokenizer", None)
         if self._backend is not None:
@@ -150,10 +135,11 @@ class SentenceEncoder(Encoder):
     # ---- text to ids
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
+        texts = self.preprocessed(sentences)
         # Special tokens and prompt alone say nothing: such a sentence has no vector.
         return [
-            ids if sentence.strip() and ids != self._nothing else []
-            for sentence, ids in zip(sentences, self._ids(sentences), strict=True)
+            ids if text.strip() and ids != self._nothing else []
+            for text, ids in zip(texts, self._ids(texts), strict=True)
         ]
 
     def _ids(self, sentences: Sequence[str]) -> list[list[int]]:
@@ -168,72 +154,30 @@ class SentenceEncoder(Encoder):
             vocabulary = self._backend.to_str()
         else:
             vocabulary = json.dumps(self.tokenizer.get_vocab(), sort_keys=True)
-        content = json.dumps([type(self.tokenizer).__name__, vocabulary, self.prompt, self.max_length])
-        return hashlib.sha256(content.encode()).hexdigest()
+        content = [type(self.tokenizer).__name__, vocabulary, self.prompt, self.max_length]
+        if self.preprocessing != "none":
+            content.append(self.preprocessing)
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def settings(self) -> dict[str, object]:
-        return {
-            "class": "SentenceEncoder",
-            "transformer": type(self.transformer).__name__,
-            "pooling": list(self.pooling),
-            "projection": [repr(layer) for layer in self.projection],
-            "prompt": self.prompt,
-            "max_length": self.max_length,
-            "normalize": self.normalize,
-        }
+        return super().settings() | {"prompt": self.prompt}
 
     # ---- ids to vectors
 
     def forward(self, tokens: Tokens) -> Tensor:
         mask = tokens.attention_mask
         # Whoever padded the batch may have taken any id; positions of some models depend on the right one.
-        return self._vectors(tokens.input_ids.masked_fill(mask == 0, self.padding_id), mask, mask)
+        return self._vectors(mask, mask, input_ids=tokens.input_ids.masked_fill(mask == 0, self.padding_id))
 
     def embed_ids(self, ids: Tensor, lengths: Tensor) -> Tensor:
         tokens = self._pad(ids, lengths)
         # Without padding the transformer needs no mask, and is faster without.
         attention_mask = tokens.attention_mask if len(ids) < tokens.input_ids.numel() else None
-        return self._vectors(tokens.input_ids, attention_mask, tokens.attention_mask)
+        return self._vectors(attention_mask, tokens.attention_mask, input_ids=tokens.input_ids)
 
     @property
     def word_vectors(self) -> nn.Parameter:
         return cast(nn.Parameter, self.transformer.get_input_embeddings().weight)
-
-    def _vectors(self, input_ids: Tensor, attention_mask: Tensor | None, mask: Tensor) -> Tensor:
-        with self._fastest_attention():
-            output = self.transformer(input_ids=input_ids, attention_mask=attention_mask)
-        # Pooled in float32 whatever the transformer computes in: a sum of bfloat16 loses digits.
-        token_embeddings = _at_least_float32(output.last_hidden_state)  # (B, T, D)
-        parts = [
-            _at_least_float32(output.pooler_output) if way == POOLER else POOLING[way](token_embeddings, mask)
-            for way in self.pooling
-        ]
-        pooled = torch.cat(parts, dim=-1)  # (B, D of the transformer times the number of ways)
-        for layer in self.projection:
-            pooled = layer(pooled.to(layer.weight.dtype) if isinstance(layer, nn.Linear) else pooled)
-            pooled = _at_least_float32(pooled)
-        return unit(pooled) if self.normalize else pooled
-
-    @contextmanager
-    def _fastest_attention(self) -> Iterator[None]:
-        # Around a forward pass and nothing else, so that one which is repeated in the backward pass computes the same.
-        before = self.transformer.config._attn_implementation
-        if self.device.type != "cpu" or before != "sdpa" or not self._attention_can_change:
-            yield
-            return
-        # Short sentences on a CPU: two plain matrix products beat the fused kernel, by a fifth in `encode` and by 2 to
-        # 7 percent in training. Both switches together take half a millisecond.
-        self.transformer.set_attn_implementation("eager")
-        # A model with code of its own may refuse, with a warning: once is enough.
-        self._attention_can_change = self.transformer.config._attn_implementation == "eager"
-        try:
-            yield
-        finally:
-            self.transformer.set_attn_implementation(before)
-
-
-def _at_least_float32(x: Tensor) -> Tensor:
-    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def _load_transformer(folder: str, name: str, pooling: Sequence[str], trust_remote_code: bool) -> PreTrainedModel:

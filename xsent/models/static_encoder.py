@@ -10,24 +10,19 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import torch
-import torch.nn.functional as F
-from safetensors.torch import load_file, save
 from tokenizers import Tokenizer
-from torch import Tensor, nn
+from torch import Tensor
 
-from xsent.batch import Tokens
-from xsent.models.encoder import Encoder
 from xsent.models.unigram import train_unigram
-from xsent.similarity import unit
+from xsent.models.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
 
 log = logging.getLogger(__name__)
 
 UNKNOWN = 0  # id of the unknown piece
-FILES = ("config.json", "tokenizer.json", "vectors.safetensors")
+TOKENIZER = "tokenizer.json"
 
 
-class StaticEncoder(Encoder):
+class StaticEncoder(VectorTable):
     """Mean of piece vectors; the order of the pieces plays no part.
 
     Args:
@@ -41,10 +36,6 @@ class StaticEncoder(Encoder):
         seed: of these vectors.
     """
 
-    has_files = True
-    pads = False
-    cpu_tokens = gpu_tokens = 131_072  # no products, no padding: large batches cost nothing
-
     def __init__(
         self,
         *,
@@ -57,17 +48,12 @@ class StaticEncoder(Encoder):
         std: float,
         seed: int,
     ) -> None:
-        super().__init__()
-        self.name = name
-        self.dim = dim
+        super().__init__(name=name, dim=dim, std=std, seed=seed)
         self.vocab_size = vocab_size
         self.coverage = coverage
         self.lowercase = lowercase
         self.max_length = max_length
-        self.std = std
-        self.seed = seed
         self.tokenizer: Tokenizer | None = None
-        self.vectors = nn.Parameter(torch.zeros(0, dim))  # (V, D) once there is a tokenizer
 
     # ---- text to ids
 
@@ -105,34 +91,17 @@ class StaticEncoder(Encoder):
 
     # ---- ids to vectors
 
-    def forward(self, tokens: Tokens) -> Tensor:
-        mask = tokens.attention_mask.bool()  # (B, T)
-        return self.embed_ids(tokens.input_ids[mask], mask.sum(dim=1))
-
     def embed_ids(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        # Nothing to pad: the pieces of all sentences in one row, and where each sentence begins.
         self._ready()
-        # The mean has the direction of the sum, and the kernel of the sum is ten times as fast. A sentence
-        # without pieces has sum 0, and 0 stays 0 under `unit`.
-        return unit(F.embedding_bag(ids, self.vectors, lengths.cumsum(0) - lengths, mode="sum").float())
-
-    @property
-    def word_vectors(self) -> nn.Parameter:
-        return self.vectors
+        return super().embed_ids(ids, lengths)
 
     # ---- files
 
     def save(self, folder: Path) -> None:
         """Write ``config.json``, ``tokenizer.json`` and int8 vectors with a scale per piece."""
         tokenizer = self._ready()
-        folder.mkdir(parents=True, exist_ok=True)
-        vectors = self.vectors.detach().float().cpu()
-        scale = vectors.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny) / 127  # (V,)
-        quantised = (vectors / scale[:, None]).round().to(torch.int8)
-        (folder / "vectors.safetensors").write_bytes(save({"vectors": quantised, "scale": scale}))
-        (folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
-        config = {"dim": self.dim, "max_length": self.max_length}
-        (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+        write_table(folder, self.vectors, {"dim": self.dim, "max_length": self.max_length})
+        (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
 
     @classmethod
     def load(cls, *, name: str, path: str | None) -> StaticEncoder:
@@ -147,27 +116,18 @@ class StaticEncoder(Encoder):
             ValueError: the files do not belong together.
         """
         folder = Path(path) if path is not None else bundled_folder()
-        for file in FILES:
-            if not (folder / file).is_file():
-                raise FileNotFoundError(
-                    f"{folder}: expected a static encoder here ({', '.join(FILES)}), but there is no {file}"
-                )
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        stored = load_file(folder / "vectors.safetensors")
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        expected = (tokenizer.get_vocab_size(), config["dim"])
-        if tuple(stored["vectors"].shape) != expected or len(stored["scale"]) != expected[0]:
-            raise ValueError(
-                f"{folder}: tokenizer.json and config.json ask for vectors of shape {expected},"
-                f" vectors.safetensors has {tuple(stored['vectors'].shape)}"
-            )
+        check_files(folder, (CONFIG, TOKENIZER, VECTORS))
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+        size = tokenizer.get_vocab_size()
+        vectors = read_vectors(folder, (size, config["dim"]), says=f"{TOKENIZER} and {CONFIG} ask")
         # Nothing is drawn or trained any more: what decides that plays no part.
         encoder = cls(
-            name=name, dim=config["dim"], vocab_size=expected[0], coverage=1.0, lowercase=True,
+            name=name, dim=config["dim"], vocab_size=size, coverage=1.0, lowercase=True,
             max_length=config["max_length"], std=0.0, seed=0,
         )  # fmt: skip
         encoder._set_tokenizer(tokenizer)
-        encoder.vectors.data = stored["vectors"].float() * stored["scale"].float()[:, None]
+        encoder.vectors.data = vectors
         return encoder.eval()
 
     # ---- checkpoints
@@ -201,9 +161,7 @@ class StaticEncoder(Encoder):
         self._mark: int | None = tokenizer.token_to_id("▁")
         size = tokenizer.get_vocab_size()
         if len(self.vectors) != size:
-            generator = torch.Generator().manual_seed(self.seed)
-            random = torch.randn(size, self.dim, generator=generator) * self.std
-            self.vectors.data = random.to(self.vectors.device)
+            self._draw(size)
 
 
 def bundled_folder() -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -22,5 +24,32 @@ def linear_decay(optimizer: Optimizer, *, total_steps: int, warmup_share: float)
         if step < warmup:
             return (step + 1) / (warmup + 1)
         return max(0.0, (total_steps - step) / max(1, total_steps - warmup))
+
+    return LambdaLR(optimizer, factor)
+
+
+def inverse_sqrt(optimizer: Optimizer, *, total_steps: int, warmup_steps: int) -> LambdaLR:
+    """Up linearly over the first ``warmup_steps``, then down with the inverse square root of the step.
+
+    Step ``s``, counted from 1, has the learning rate times ``min(s / warmup_steps, sqrt(warmup_steps / s))``: all
+    of it at the end of the warm-up, half of it after four times as many steps, and 0 never. fairseq's
+    ``inverse_sqrt`` with ``warmup_init_lr`` 0 (Ott et al. 2019, arXiv:1904.01038; the curve is that of Vaswani
+    et al. 2017, arXiv:1706.03762, section 5.3).
+
+    Args:
+        optimizer: its learning rate is the highest.
+        total_steps: what the recipe gives every schedule; plays no part here, the decay has no end.
+        warmup_steps: optimizer steps.
+
+    Raises:
+        ValueError: ``warmup_steps`` is below 1.
+    """
+    if warmup_steps < 1:
+        raise ValueError(f"warmup_steps is a number of optimizer steps from 1, found {warmup_steps}")
+
+    def factor(step: int) -> float:
+        # Differs from fairseq: it counts as PyTorch does, from 0, so that its first step has learning rate 0.
+        step += 1
+        return min(step / warmup_steps, math.sqrt(warmup_steps / step))
 
     return LambdaLR(optimizer, factor)

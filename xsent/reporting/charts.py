@@ -7,39 +7,48 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from xsent.data.whole_file import whole_file
-from xsent.evaluation.charts import Chart, Curve, Histogram, Series
+from xsent.evaluation.charts import BoxPlot, Chart, Curve, Histogram, Series
+from xsent.reporting.boxes import HATCHES, draw_boxes
+from xsent.reporting.drawing import Row, new_figure, say_missing_glyphs
 from xsent.reporting.pictures import COLOURS, MARKERS
+from xsent.reporting.scatters import draw_scatter
 
 BINS = 50  # at most
 LINES = ("-", "--", "-.", ":")  # with the colours 8 different looks, as both repeat after 4 and 8
-HATCHES = ("", "////", "....", "xxxx")
 LINE = "#333333"
 PANEL = 4.4  # inches
 PER_ROW = 3  # panels
-
-Row = Sequence[object]
 
 
 def draw_charts(charts: Iterable[Chart], folder: Path) -> list[Path]:
     """Draw ``<name>.png`` of each chart and write its numbers to ``<name>.csv``; returns the pictures.
 
-    A histogram's numbers are the counts of its bins, a curve's the points of its lines.
+    A histogram's numbers are the counts of its bins, a curve's and a scatter plot's their points, a box plot's
+    mean, quartiles and extremes.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for chart in charts:
-        figure, rows = _histogram(chart) if isinstance(chart, Histogram) else _curve(chart)
         path = folder / f"{chart.name}.png"
-        figure.savefig(path, dpi=130)
+        with say_missing_glyphs(chart.name):
+            figure, rows = _draw(chart)
+            figure.savefig(path, dpi=130)
         with whole_file(path.with_suffix(".csv")) as file:
             csv.writer(file, lineterminator="\n").writerows(rows)
         paths.append(path)
     return paths
+
+
+def _draw(chart: Chart) -> tuple[Figure, list[Row]]:
+    if isinstance(chart, Histogram):
+        return _histogram(chart)
+    if isinstance(chart, Curve):
+        return _curve(chart)
+    return draw_boxes(chart) if isinstance(chart, BoxPlot) else draw_scatter(chart)
 
 
 def _histogram(chart: Histogram) -> tuple[Figure, list[Row]]:
@@ -47,7 +56,7 @@ def _histogram(chart: Histogram) -> tuple[Figure, list[Row]]:
     rows: list[Row] = [["panel", "label", "from", "to", "count"]]
     columns = min(len(chart.panels), PER_ROW)
     lines = -(-len(chart.panels) // columns)
-    figure = _figure(PANEL * columns, 3.6 * lines + 0.8)
+    figure = new_figure(PANEL * columns, 3.6 * lines + 0.8)
     axes = figure.subplots(lines, columns, squeeze=False, sharex=True).flatten()
     for axis, panel in zip(axes, chart.panels, strict=False):
         for number, (label, values) in enumerate(panel.values.items()):
@@ -83,7 +92,7 @@ def _edges(values: Sequence[Series]) -> Series:
 
 def _curve(chart: Curve) -> tuple[Figure, list[Row]]:
     rows: list[Row] = [["line", chart.x_label, chart.y_label]]
-    figure = _figure(6.4, 6.0)
+    figure = new_figure(6.4, 6.0)
     axis = figure.subplots()
     if chart.diagonal:
         axis.plot([0, 1], [0, 1], color="#8C8C8C", linewidth=1, linestyle=(0, (1, 2)), label=chart.diagonal)
@@ -103,9 +112,3 @@ def _curve(chart: Curve) -> tuple[Figure, list[Row]]:
     marked = any(line.mark is not None for line in chart.lines.values())
     axis.legend(loc="lower right", framealpha=0.9, title=f"mark: {chart.mark_label}" if marked else None)
     return figure, rows
-
-
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure

@@ -1,4 +1,4 @@
-"""Tables as a paper prints them, ours as the last row."""
+"""Tables as a paper prints them, ours as the last rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
+ONE = {"": ""}  # one row of ours, as the metrics are called
+WIDE = 8  # columns; a table of more is turned on screen, where models then stand side by side
+
 
 class Published(NamedTuple):
-    """A table of a paper with one row of ours for each space."""
+    """A table of a paper with a row of ours for each space, or several where the config names several."""
 
     title: str
     header: list[str]
@@ -23,7 +26,10 @@ def published_tables(config: Sequence[Mapping[str, Any]], metrics: Mapping[str, 
 
     Args:
         config: tables of ``title``, ``columns`` (by header the metric that we put there, without ``test/`` and the
-            space; None where only the paper has something to say), ``rows`` (by name, what the paper has by header).
+            space; None where only the paper has something to say), ``rows`` (by name, what the paper has by header),
+            and where several rows of ours belong there ``ours`` (by name, what begins the last part of the metrics
+            of that row: ``teacher_`` puts ``ugc/rocsmt/teacher_xsim`` where ``columns`` have ``ugc/rocsmt/xsim``).
+            A row that we have no figures for is left out.
         metrics: ours, ``test/<evaluator>[/<space>]/<item>/<metric>``.
     """
     found = [_filled(table, metrics) for table in config]
@@ -36,15 +42,29 @@ def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> Published
     columns: dict[str, str | None] = {header: None for row in printed.values() for header in row}
     columns = table["columns"] | {header: None for header in columns if header not in table["columns"]}
     rows = [[name, *(str(row.get(header, "")) for header in columns)] for name, row in printed.items()]
-    by_space = {metric: _by_space(metric, metrics) for metric in columns.values() if metric is not None}
-    spaces = list(dict.fromkeys(space for found in by_space.values() for space in found))
-    ours = []
-    for space in spaces:
-        values = (None if metric is None else by_space[metric].get(space) for metric in columns.values())
-        name = f"ours, {space}" if len(spaces) > 1 else "ours"
-        ours.append([name, *("" if value is None else f"{value:.2f}" for value in values)])
+    ours: list[list[str]] = []
+    for name, prefix in table.get("ours", ONE).items():
+        ours += _ours(f"ours, {name}" if name else "ours", prefix, list(columns.values()), metrics)
     measured = [metric is not None for metric in columns.values()]
     return Published(table["title"], ["", *columns], [False, *measured], rows, ours)
+
+
+def _ours(name: str, prefix: str, columns: Sequence[str | None], metrics: Mapping[str, float]) -> list[list[str]]:
+    """A row per space that has any of the figures; ``prefix`` begins the last part of their names."""
+    found = [{} if metric is None else _by_space(_prefixed(metric, prefix), metrics) for metric in columns]
+    spaces = list(dict.fromkeys(space for column in found for space in column))
+    return [
+        [
+            f"{name}, {space}" if len(spaces) > 1 else name,
+            *("" if space not in column else f"{column[space]:.2f}" for column in found),
+        ]
+        for space in spaces
+    ]
+
+
+def _prefixed(metric: str, prefix: str) -> str:
+    item, _, last = metric.rpartition("/")
+    return f"{item}/{prefix}{last}"
 
 
 def _by_space(metric: str, metrics: Mapping[str, float]) -> dict[str, float]:
@@ -61,7 +81,9 @@ def _by_space(metric: str, metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def published_table(table: Published) -> Table:
-    """The table for a terminal, without its title; our rows are bold."""
+    """The table for a terminal, without its title; what is ours is bold."""
+    if len(table.header) > WIDE + 1:
+        return _turned(table)
     shown = Table()
     for header, measured in zip(table.header, table.measured, strict=True):
         shown.add_column(header, justify="right" if measured else "left")
@@ -70,6 +92,17 @@ def published_table(table: Published) -> Table:
     shown.add_section()
     for row in table.ours:
         shown.add_row(*row, style="bold")
+    return shown
+
+
+def _turned(table: Published) -> Table:
+    shown = Table("")
+    for row in table.rows:
+        shown.add_column(row[0], justify="right")
+    for row in table.ours:
+        shown.add_column(row[0], justify="right", style="bold")
+    for line in list(zip(table.header, *table.rows, *table.ours, strict=True))[1:]:
+        shown.add_row(*line)
     return shown
 
 

@@ -11,7 +11,8 @@ from rich.table import Table
 
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
 # Percent and Spearman x 100 have two decimals; these are numbers around 1.
-FINE = ("threshold", "align", "uniform")
+FINE = ("threshold", "align", "uniform", "cosine_distance", "drift", "ttr_ratio")
+IN_FILES = ("sd_", "p_")  # how sure a figure is: too many rows for a screen
 
 
 class Cell(NamedTuple):
@@ -26,8 +27,8 @@ class Cell(NamedTuple):
 def cells(metrics: Mapping[str, float], expected: Mapping[str, float]) -> list[Cell]:
     """Cells of metrics named ``test/<evaluator>/<space>/<item>/<metric>``, or the same without a space.
 
-    A direction (``deu-eng``) is left to the files when its language (``deu``) has a mean and the paper has
-    no figure for it.
+    Where the paper has no figure for it, a direction (``deu-eng``) is left to ``results.csv`` when its language
+    (``deu``) has a mean, and so are standard deviations and p-values.
 
     Raises:
         ValueError: a metric has another form of name.
@@ -41,7 +42,7 @@ def cells(metrics: Mapping[str, float], expected: Mapping[str, float]) -> list[C
         space = rest[1] if len(rest) == 4 else ""
         language = _language_of(item)
         has_mean = language is not None and "/".join([split, *rest[:-2], language, metric]) in metrics
-        if has_mean and name not in expected:
+        if name not in expected and (has_mean or metric.startswith(IN_FILES)):
             continue
         found.append(Cell(f"{evaluator} {item} {metric}", space, value, expected.get(name)))
     return found

@@ -112,7 +112,8 @@ def check_monitors(callbacks: Mapping[str, Any], evaluator: Evaluator | None) ->
     }
     if evaluator is None or not wanted:
         return
-    vectors = torch.randn(len(evaluator.sentences()), 2, generator=torch.Generator().manual_seed(0))
+    size = getattr(evaluator, "trial_size", 2)
+    vectors = torch.randn(len(evaluator.sentences()), size, generator=torch.Generator().manual_seed(0))
     items = {name.split("/", maxsplit=1)[1] for name in evaluator.score(vectors).metrics}
     for callback, monitor in wanted.items():
         if "/".join(monitor.split("/")[3:]) not in items:
@@ -131,8 +132,12 @@ def _check_clipping(config: Mapping[str, Any]) -> None:
         )
 
 
-def build_evaluator(config: dict[str, Any] | None, data: TrainingData | None, *, split: str) -> Evaluator | None:
+def build_evaluator(
+    config: dict[str, Any] | None, data: TrainingData | None, *, split: str, device: str = "cpu"
+) -> Evaluator | None:
     """The evaluator, its files read; one of held-out data is given them, and reads when they are read.
+
+    An encoder that it compares with computes on the device.
 
     Raises:
         ValueError: it needs the data of a training run and there is none.
@@ -144,6 +149,8 @@ def build_evaluator(config: dict[str, Any] | None, data: TrainingData | None, *,
     for one in members:
         if hasattr(getattr(one, "read", None), "restrict"):  # its files have a part to choose on and one to test on
             one.read.restrict(split)
+        if getattr(one, "teacher", None) is not None:
+            one.teacher.device = device
     of_data = [one for one in members if hasattr(getattr(one, "read", None), "use")]
     if of_data and data is None:
         names = ", ".join(one.name for one in of_data)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
@@ -79,12 +81,47 @@ def load_config(name: str, overrides: Sequence[str]) -> dict[str, Any]:
 def plain(cfg: DictConfig) -> dict[str, Any]:
     """The resolved config; also refuses what would only be noticed late."""
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    name_teachers(config)
     check_targets(config)
     if config.get("final", "best") not in ("best", "last"):
         raise ValueError(f"final={config['final']}: expected best or last")
     trainer = config.get("trainer", {})
     if trainer.get("limit_train_batches") is not None:
         raise ValueError("trainer.limit_train_batches breaks exact resuming; use data.max_pairs or trainer.max_steps")
+    return config
+
+
+def name_teachers(config: dict[str, Any]) -> None:
+    """Put the config of an encoder, to be built later, where a recipe or evaluator has its name as ``teacher``.
+
+    ``teacher_path`` beside it becomes the encoder's ``path``.
+
+    Raises:
+        ValueError: there is no such encoder, or it has no path.
+    """
+    evaluator = config.get("evaluator") or {}
+    for part in (config.get("recipe") or {}, evaluator, *evaluator.get("members", {}).values()):
+        if part is None or "teacher" not in part:
+            continue
+        path = part.pop("teacher_path", None)
+        if isinstance(part["teacher"], str):
+            part["teacher"] = _encoder_config(part["teacher"], path, seed=config["seed"]) | {"_partial_": True}
+
+
+def _encoder_config(name: str, path: str | None, *, seed: int) -> dict[str, Any]:
+    folder = conf_folder() / "encoder"
+    known = sorted(file.stem for file in folder.glob("*.yaml"))
+    if name not in known:
+        raise ValueError(f"teacher={name}: expected one of {', '.join(known)}")
+    # The command line has initialised Hydra; from Python nobody has.
+    has_hydra = GlobalHydra.instance().is_initialized()
+    with nullcontext() if has_hydra else initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        node = compose("evaluate", [f"encoder={name}", f"seed={seed}"])
+    config: dict[str, Any] = OmegaConf.to_container(node.encoder, resolve=True)  # type: ignore[assignment]
+    if path is not None:
+        if "path" not in config:
+            raise ValueError(f"teacher_path={path}: encoder {name} is not read from files")
+        config["path"] = path
     return config
 
 

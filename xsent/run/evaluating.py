@@ -31,7 +31,7 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     config = plain(cfg)
     if config["evaluator"] is None:
         raise ValueError("evaluator=none leaves nothing to do; choose one, e.g. evaluator=tatoeba")
-    evaluator = build_evaluator(config["evaluator"], None, split="test")
+    evaluator = build_evaluator(config["evaluator"], None, split="test", device=config["device"])
     assert evaluator is not None
     if config["ckpt"] is not None:
         embedder, trained_with = _load_run(config["ckpt"], device=config["device"])

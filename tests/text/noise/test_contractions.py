@@ -1,0 +1,73 @@
+"""``cont``: what is written out, what is contracted, and the released outputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from xsent.text.noise.contractions import cont
+from xsent.text.noise.lexicons import Lexicons, bundled
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        # Both forms stand in it: only the contraction changes.
+        ("It's fine, I am here now.", "It is fine, I am here now."),
+        ("I am here and she is not.", "I'm here and she's not."),
+        ("They will go. It is.", "They'll go. It is."),  # no blank follows the second
+        ("WE'RE LATE", "We are LATE"),
+        ("Won't you come?", "Will not you come?"),
+        ("i can't've", "i cannot've"),  # the shorter one stands before the longer in the list
+        ("is not it", "isn't it"),  # and not "ain't"
+        ("Ich bin’s nicht", "Ich bin’s nicht"),
+        ("", ""),
+    ],
+)
+def test_contractions_are_written_out_or_else_made(sentence: str, expected: str) -> None:
+    assert cont(sentence, Random(0), lexicon=bundled().cont) == expected
+
+
+def test_letters_that_only_match_without_case_stay() -> None:
+    assert cont("iſn't it", Random(0), lexicon=bundled().cont) == "iſn't it"
+
+
+def test_the_first_letter_stays_even_where_the_full_form_has_another() -> None:
+    assert cont("Ain't it", Random(0), lexicon=bundled().cont) == "As not it"  # so does the reference
+
+
+def test_all_negations_and_pronouns_are_written_out() -> None:
+    lexicon = bundled().cont
+    for verb in [
+        "are",
+        "could",
+        "did",
+        "do",
+        "does",
+        "had",
+        "has",
+        "have",
+        "is",
+        "must",
+        "should",
+        "was",
+        "were",
+        "would",
+    ]:
+        assert cont(f"{verb}n't", Random(0), lexicon=lexicon) == f"{verb} not"
+    for pronoun in ["I", "you", "he", "she", "it", "we", "they"]:
+        assert cont(f"{pronoun}'ll", Random(0), lexicon=lexicon) == f"{pronoun} will"
+        assert cont(f"{pronoun}'d", Random(0), lexicon=lexicon) == f"{pronoun} would"
+
+
+def test_gives_what_the_released_transformation_gives(fixtures_dir: Path, nl_augmenter: Lexicons) -> None:
+    fixture = json.loads((fixtures_dir / "rolaser.json").read_text(encoding="utf-8"))
+    cases = fixture["ugc_reference_outputs"]["cases"]["cont (first output used)"]
+    published = [
+        {"in": case["in"], "out": case["out"][0]} for case in fixture["nl_augmenter_test_cases"]["cases"]["cont"]
+    ]
+    for case in [*cases, *published]:
+        assert cont(case["in"], Random(0), lexicon=nl_augmenter.cont) == case["out"]

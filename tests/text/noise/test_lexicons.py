@@ -1,0 +1,151 @@
+"""The bundled lists, and what is wrong with a folder of NL-Augmenter's files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from xsent.text.noise.lexicons import Lexicons, bundled, from_folder
+from xsent.text.words import sections
+
+LISTS = ["abbreviations", "acronyms", "calendar", "contractions", "dyslexia", "misspellings", "slang"]
+ABBREVIATIONS = "abbreviation_transformation"
+RULES = "insert_abbreviation/replacement_rules_en.txt"
+ACRONYMS = "replace_abbreviation_and_acronyms/abbreviations.txt"
+
+
+def test_the_bundled_lists_are_long_enough_for_real_noise() -> None:
+    lists = bundled()
+    assert len(sections("abbreviations")["phrases"]) >= 150
+    assert len(sections("abbreviations")["words"]) >= 250
+    assert len(lists.abr3.pairs) >= 100
+    assert len(lists.homo) >= 250
+    assert len(lists.dysl.pairs) >= 34
+    assert len(lists.spel) >= 400
+    slang = sections("slang")
+    assert len(slang["nouns"]) + len(slang["adjectives"]) + len(slang["adverbs"]) >= 200
+    assert all(1 <= len(errors) <= 6 for errors in lists.spel.values())
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_an_entry_stands_once_and_gives_something_else(name: str) -> None:
+    for entries in sections(name).values():
+        split = [re.split(r" [=>] ", entry) for entry in entries]
+        assert all(len(pair) == 2 for pair in split)
+        assert [one for one, count in Counter(one for one, _ in split).items() if count > 1] == []
+        for one, others in split:
+            assert one not in others.split(" / ")
+            assert all(other.strip() == other != "" for other in others.split(" / "))
+
+
+def test_weekdays_and_months_are_complete() -> None:
+    week = bundled().week
+    assert len(week.short) == 18  # May has no short form
+    assert all(week.full[short] == name for name, short in week.short.items())
+
+
+def test_a_bundled_entry_is_found_at_the_start_of_a_sentence_too() -> None:
+    words = bundled().abr1.words
+    assert words["You"] == words["you"]
+
+
+def test_a_homophone_is_not_its_own() -> None:
+    assert all(word not in others and others for word, others in bundled().homo.items())
+
+
+def test_the_folder_replaces_what_it_has(nl_augmenter: Lexicons) -> None:
+    # Numbers of the method's description; eight lines of the rule file are comments to its reader ("#? = ...").
+    assert len(nl_augmenter.abr1.phrases) == 3876
+    assert len(nl_augmenter.abr1.words) == 752
+    assert len(nl_augmenter.abr2.rules) == 3462 - 8
+    assert len(nl_augmenter.abr3.pairs) == 130
+    assert len(nl_augmenter.dysl.pairs) == 34
+    assert (len(nl_augmenter.spel), sum(map(len, nl_augmenter.spel.values()))) == (7760, 40634)
+    slang = nl_augmenter.slng
+    assert (len(slang.nouns), len(slang.adjectives), len(slang.adverbs)) == (665, 732, 26)
+    assert nl_augmenter.homo == bundled().homo
+    assert len(nl_augmenter.cont.full) < len(bundled().cont.full)
+
+
+def test_the_digest_is_of_the_content_and_the_same_in_every_process(nl_augmenter: Lexicons) -> None:
+    command = "from xsent.text.noise.lexicons import bundled; import sys; sys.stdout.write(bundled().digest())"
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    other = subprocess.run(
+        [sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True,
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert bundled().digest() == other.stdout
+    assert bundled().digest() != nl_augmenter.digest()
+    assert re.fullmatch("[0-9a-f]{64}", other.stdout)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small folder with every file that is read."""
+    files = {
+        f"{ABBREVIATIONS}/phrase_abbrev_dict.json": json.dumps({"see you": "cu"}),
+        f"{ABBREVIATIONS}/word_abbrev_dict.json": json.dumps({"you": "u"}),
+        RULES: "# comment\ncu  = see you\n\n",
+        ACRONYMS: "HR:Human resources\n",
+        "dyslexia_words_swap/data.json": json.dumps({"similar": {"of": "off"}}),
+        "replace_spelling/spell_errors.json": json.dumps({"the": ["teh"]}),
+        "slangificator/Slang_Nouns.txt": "man,bloke,blokes\r\n",
+        "slangificator/Slang_Adjectives.txt": "tired,zonked\n",
+        "slangificator/Slang_Adverbs.txt": "totally,totes",
+        "weekday_month_abbreviation/weekday_month_abb_en.json": json.dumps({"Monday": "Mon."}),
+        "weekday_month_abbreviation/weekday_month_exp_en.json": json.dumps({"Mon.": "Monday"}),
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8", newline="")
+    return tmp_path
+
+
+def test_a_small_folder_is_read(folder: Path) -> None:
+    lists = from_folder(folder)
+    assert lists.slng.nouns == (("man", "bloke", "blokes"),)
+    assert lists.slng.adverbs == (("totally", "totes"),)
+    assert [one.label for one in lists.abr2.rules] == ["cu"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (f"{ABBREVIATIONS}/word_abbrev_dict.json", '{"a": "b",\n"c" "d"}', r"word_abbrev_dict.json:2: expected JSON"),
+        (f"{ABBREVIATIONS}/phrase_abbrev_dict.json", '{"see you": 3}', "key 'see you': expected a text.*found 3"),
+        (f"{ABBREVIATIONS}/phrase_abbrev_dict.json", '{"": "x"}', "key ''"),
+        ("replace_spelling/spell_errors.json", '{"the": []}', r"key 'the': expected a list of texts.*found \[\]"),
+        ("replace_spelling/spell_errors.json", '["the"]', "expected a JSON object"),
+        ("dyslexia_words_swap/data.json", '{"similar": {"of": ""}}', "key 'similar': expected an object"),
+        (RULES, "cu = see you\nul8r see\n", "_en.txt:2: expected 'short = phrase'"),
+        (RULES, "cu = see ?+\n", r"_en.txt:1: expected a word.*found '\?\+'"),
+        (ACRONYMS, "HR:Human\nIT\n", "abbreviations.txt:2: expected 'short:full"),
+        ("slangificator/Slang_Nouns.txt", "man,bloke\n", "Slang_Nouns.txt:1: expected 3 columns.*'man,bloke'"),
+        ("slangificator/Slang_Adverbs.txt", "a,b\n\nc,d\n", "Slang_Adverbs.txt:2: expected 2 columns"),
+    ],
+)  # fmt: skip
+def test_a_broken_entry_is_named_with_its_place(folder: Path, name: str, content: str, message: str) -> None:
+    (folder / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        from_folder(folder)
+
+
+def test_bytes_that_are_no_utf8_are_named_with_their_line(folder: Path) -> None:
+    (folder / "slangificator/Slang_Nouns.txt").write_bytes(b"man,bloke,blokes\nm\xe4n,a,b\n")
+    with pytest.raises(ValueError, match=r"Slang_Nouns.txt:2: expected UTF-8, found byte 0xe4"):
+        from_folder(folder)
+
+
+def test_a_missing_file_is_named(folder: Path) -> None:
+    shutil.rmtree(folder / "slangificator")
+    with pytest.raises(FileNotFoundError, match=r"Slang_Nouns\.txt"):
+        from_folder(folder)

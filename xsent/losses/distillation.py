@@ -1,0 +1,117 @@
+"""How far a student's vectors of noisy sentences are from a teacher's of the standard ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from xsent.similarity import cos_sim, pairwise_cos_sim
+
+DISTANCES = ("squared", "cos", "snr", "contrast")
+REDUCTIONS = ("sum_over_dim", "sum", "mean")
+
+
+def squared_distance(student: Tensor, teacher: Tensor) -> Tensor:
+    """Squared Euclidean distance of each row: (B, D) and (B, D) -> (B,), summed over the dimensions."""
+    return (student - teacher).square().sum(dim=-1)
+
+
+def signal_to_noise(student: Tensor, teacher: Tensor) -> Tensor:
+    """Length of what the student has wrong over the teacher's length: (B, D) and (B, D) -> (B,).
+
+    A teacher of length 0 gives an infinity or NaN; such sentences are not trained on.
+
+    Source:
+        ``snr`` of the released criterion.
+    """
+    ratio: Tensor = torch.linalg.vector_norm(teacher - student, dim=-1) / torch.linalg.vector_norm(teacher, dim=-1)
+    return ratio
+
+
+def in_batch_contrast(student: Tensor, teacher: Tensor, *, rows: slice) -> Tensor:
+    """1 - cos with the own teacher vector, and the positive part of the cosine with all others: (B,), summed over N.
+
+    Args:
+        student: (B, D).
+        teacher: (N, D), of which ``rows`` are the own ones.
+        rows: B of the N.
+
+    Source:
+        The released criterion: a cosine embedding loss of margin 0 over all pairs of a batch.
+    """
+    cosines = cos_sim(student, teacher)  # (B, N)
+    own = torch.zeros_like(cosines, dtype=torch.bool)
+    own[:, rows] = torch.eye(len(student), dtype=torch.bool, device=student.device)
+    return torch.where(own, 1 - cosines, F.relu(cosines)).sum(dim=1)
+
+
+def distillation(student: Tensor, teacher: Tensor, *, rows: slice, distance: str, reduction: str) -> Tensor:
+    """The loss of this device's sentences.
+
+    Args:
+        student: (B, D) vectors of this device's noisy sentences.
+        teacher: (N, D) vectors of the standard sentences of all devices.
+        rows: this device's B of them.
+        distance: ``squared``; ``cos``, 1 - cosine; ``snr``; ``contrast``, which alone looks at other rows.
+        reduction: ``sum_over_dim``: mean over the sentences (of ``squared``: summed over the dimensions);
+            ``sum``: over the N sentences of all devices, of which this device's stand for an equal share;
+            ``mean``: ``sum_over_dim`` divided by D for ``squared``, by N for ``contrast``.
+
+    Returns:
+        Scalar, at least float32. Averaged over devices it is that of one device with all N sentences.
+
+    Raises:
+        ValueError: an unknown distance or reduction.
+
+    Source:
+        Nishimwe, Sagot, Bawden 2024: a sum over sentences and dimensions, of which the released trainer divides the
+        gradient by the number of sentences; ``sum_over_dim`` is therefore what was trained with.
+    """
+    _check(distance, reduction)
+    dtype = torch.promote_types(student.dtype, torch.float32)
+    with torch.autocast(student.device.type, enabled=False):
+        student, teacher = student.to(dtype), teacher.to(dtype)
+        own = teacher[rows]
+        if distance == "squared":
+            each, terms = squared_distance(student, own), student.size(1)
+        elif distance == "cos":
+            each, terms = 1 - pairwise_cos_sim(student, own), 1
+        elif distance == "snr":
+            each, terms = signal_to_noise(student, own), 1
+        else:
+            each, terms = in_batch_contrast(student, teacher, rows=rows), len(teacher)
+        factor = {"sum_over_dim": 1.0, "sum": float(len(teacher)), "mean": 1 / terms}[reduction]
+        return each.mean() * factor
+
+
+def triplet_terms(student_standard: Tensor, student_noisy: Tensor, teacher: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean squared distances of the student's standard and noisy vectors (B, D) from the teacher's standard ones.
+
+    Their sum is the loss by which the paper chooses a checkpoint, reconstructed from its prose: both terms are
+    anchored at the teacher's vector of the standard sentence.
+    """
+    return squared_distance(student_standard, teacher).mean(), squared_distance(student_noisy, teacher).mean()
+
+
+def _check(distance: str, reduction: str) -> None:
+    for option, value, known in [("distance", distance, DISTANCES), ("reduction", reduction, REDUCTIONS)]:
+        if value not in known:
+            raise ValueError(f"recipe.loss.{option}={value}: expected one of {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """``distillation`` with its options, which are checked when it is made."""
+
+    distance: str
+    reduction: str
+
+    def __post_init__(self) -> None:
+        _check(self.distance, self.reduction)
+
+    def __call__(self, student: Tensor, teacher: Tensor, *, rows: slice) -> Tensor:
+        """The loss of this device's sentences; arguments as in ``distillation``."""
+        return distillation(student, teacher, rows=rows, distance=self.distance, reduction=self.reduction)
