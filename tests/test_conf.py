@@ -101,6 +101,12 @@ def test_every_option_of_a_rolaser_run_composes(tmp_path: Path, group: str) -> N
         check_signatures(composed(tmp_path, "train", "recipe=rolaser", f"{group}={option}"))
 
 
+def test_the_evaluator_makes_the_negatives_that_xsent_augment_makes(tmp_path: Path) -> None:
+    of_command = OmegaConf.to_container(OmegaConf.load(CONF / "augment.yaml"))
+    made = composed(tmp_path, "evaluate", "evaluator=ugc")["evaluator"]["read"]["negatives"]
+    assert {key: value for key, value in made.items() if key != "_target_"} == of_command
+
+
 def test_mining_can_be_left_out(tmp_path: Path) -> None:
     assert composed(tmp_path, "train", "recipe=paraphrase", "mining=none")["recipe"]["mining"] is None
 

@@ -13,9 +13,11 @@ from xsent.data.rejects import RejectLedger
 ENGLISH = r"A-Za-z0-9 .,;:!?'\"()\-"
 
 
-def read(root: Path, *, column: int = 0, share: float = 0.0, lang: str = "en") -> tuple[list[Sentence], RejectLedger]:
+def read(
+    root: Path, *, column: int = 0, share: float = 0.0, lang: str = "en", common: str = ENGLISH
+) -> tuple[list[Sentence], RejectLedger]:
     ledger = RejectLedger(strict=False)
-    options = {"lang": lang, "column": column, "common": ENGLISH, "common_share": share}
+    options = {"lang": lang, "column": column, "common": common, "common_share": share}
     return list(read_sentences(ledger, str(root), **options)), ledger  # type: ignore[arg-type]
 
 
@@ -62,5 +64,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x\n")
     with pytest.raises(ValueError, match=r"data\.reader\.column=-1"):
         read(tmp_path / "a.txt", column=-1)
+    with pytest.raises(ValueError, match=r"data\.reader\.common='z-a': expected characters"):
+        read(tmp_path / "a.txt", common="z-a")
     with pytest.raises(ValueError, match=r"data\.reader\.common_share=90"):
         read(tmp_path / "a.txt", share=90)

@@ -96,6 +96,7 @@ def test_words_are_joined_and_those_that_others_took_in_disappear(tmp_path: Path
             {"input": ["LMK", "Screen", "shot", "pls"], "output": ["let me know", "screenshot", "", "please"]},
         ),
         lower_case=True,
+        language="eng",
     )
     assert (one.name, one.noisy, one.standard) == (
         "lexnorm",
@@ -106,7 +107,7 @@ def test_words_are_joined_and_those_that_others_took_in_disappear(tmp_path: Path
 
 def test_the_noisy_side_may_keep_its_case(tmp_path: Path) -> None:
     file = tweets(tmp_path / "a.json", {"input": ["U", "OK"], "output": ["you", "ok"]})
-    assert read_lexnorm(file, lower_case=False).noisy == ["U OK"]
+    assert read_lexnorm(file, lower_case=False, language="eng").noisy == ["U OK"]
 
 
 @pytest.mark.parametrize(
@@ -123,18 +124,20 @@ def test_the_noisy_side_may_keep_its_case(tmp_path: Path) -> None:
 )
 def test_a_damaged_tweet_is_an_error_with_its_number(tmp_path: Path, entry: object, found: str) -> None:
     with pytest.raises(ValueError, match=found):
-        read_lexnorm(tweets(tmp_path / "a.json", {"input": ["a"], "output": ["a"]}, entry), lower_case=True)
+        read_lexnorm(
+            tweets(tmp_path / "a.json", {"input": ["a"], "output": ["a"]}, entry), lower_case=True, language="eng"
+        )
 
 
 def test_broken_json_is_an_error_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[\n{]")
     with pytest.raises(ValueError, match=r"a.json:2: expected JSON"):
-        read_lexnorm(str(tmp_path / "a.json"), lower_case=True)
+        read_lexnorm(str(tmp_path / "a.json"), lower_case=True, language="eng")
 
 
 def test_norm_files_have_words_of_many_of_one_and_of_none(tmp_path: Path) -> None:
     (tmp_path / "a.norm").write_text("ima\ti am going to\nscreen\tscreenshot\nshot\t\n\n\nok\tok\n")
-    one = read_lexnorm(str(tmp_path / "a.norm"), lower_case=True)
+    one = read_lexnorm(str(tmp_path / "a.norm"), lower_case=True, language="eng")
     assert one.noisy == ["ima screen shot", "ok"]
     assert one.standard == ["i am going to screenshot", "ok"]
 
@@ -142,19 +145,19 @@ def test_norm_files_have_words_of_many_of_one_and_of_none(tmp_path: Path) -> Non
 def test_a_norm_line_without_its_tab_is_an_error_with_its_number(tmp_path: Path) -> None:
     (tmp_path / "a.norm").write_text("u\tyou\nok\n")
     with pytest.raises(ValueError, match=r"a.norm:2: expected raw TAB normalised, found 1 columns"):
-        read_lexnorm(str(tmp_path / "a.norm"), lower_case=True)
+        read_lexnorm(str(tmp_path / "a.norm"), lower_case=True, language="eng")
 
 
 def test_a_missing_file_and_one_of_another_kind_are_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"evaluator.read.lexnorm"):
-        read_lexnorm(str(tmp_path / "a.json"), lower_case=True)
+        read_lexnorm(str(tmp_path / "a.json"), lower_case=True, language="eng")
     (tmp_path / "a.csv").write_text("x")
     with pytest.raises(ValueError, match=r"expected .json .* found .csv"):
-        read_lexnorm(str(tmp_path / "a.csv"), lower_case=True)
+        read_lexnorm(str(tmp_path / "a.csv"), lower_case=True, language="eng")
 
 
 def test_the_training_tweets_of_the_shared_task_are_read(shared_data: Path) -> None:
-    one = read_lexnorm(str(shared_data / "lexnorm2015" / "train_data.json"), lower_case=True)
+    one = read_lexnorm(str(shared_data / "lexnorm2015" / "train_data.json"), lower_case=True, language="eng")
     assert len(one.noisy) == 2950  # shared_data's own description
     assert not any("  " in text for text in (*one.noisy, *one.standard))
 

@@ -31,7 +31,7 @@ def noise(tmp_path: Path) -> Noiser:
 def sets(noise: Noiser, **changes: Any) -> UgcSets:
     options: dict[str, Any] = {
         "rocsmt": None, "lexnorm": None, "lexnorm_lower_case": True, "flores": None, "noise": noise,
-        "transforms": ["leet", MIX_ALL], "seeds": 2, "negatives": None, "flores_augmented": None,
+        "transforms": ["leet", MIX_ALL], "seeds": 2, "language": "eng", "negatives": None, "flores_augmented": None,
         "flores_error_types": None,
     }  # fmt: skip
     return UgcSets(**{**options, **changes})

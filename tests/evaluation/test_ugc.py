@@ -58,7 +58,7 @@ def metrics(one: UgcEvaluator, table: Table) -> dict[str, float]:
 def noisy_set(seed: int | None = None, *, noisy: Sequence[str] = ("u", "2", "ok"), **changes: Any) -> UgcSet:
     fields: dict[str, Any] = {
         "name": "set", "seed": seed, "noisy": list(noisy), "standard": ["you", "two", "ok"], "translations": {},
-        "augmented": [], "made_from": {},
+        "augmented": [], "made_from": {}, "language": "eng",
     }  # fmt: skip
     return UgcSet(**{**fields, **changes})
 

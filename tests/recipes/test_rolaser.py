@@ -65,6 +65,7 @@ def test_held_out_noise_is_evaluated_at_the_end(run: Path) -> None:
     metrics: dict[str, float] = json.loads((run / "metrics.json").read_text())["metrics"]
     assert 0 < metrics["test/ugc/original/mix_all/cosine_distance"] < 0.3
     assert metrics["test/ugc/original/mix_all/xsim"] < 30
+    assert not [name for name in metrics if "teacher" in name]
     assert list((run / "pictures").glob("*.png"))
 
 
@@ -98,8 +99,10 @@ def test_a_run_cannot_be_resumed_with_another_teacher(data: Path, tmp_path: Path
     train(config("train", tmp_path, *options, "trainer.max_epochs=1"))
     teacher.vectors.data[100] += 1
     teacher.save(folder)
+    cached = sorted((tmp_path / "cache").rglob("*"))
     with pytest.raises(ValueError, match="had a teacher with digest"):
         train(config("train", tmp_path, *options, "trainer.max_epochs=2", "ckpt_path=last"))
+    assert sorted((tmp_path / "cache").rglob("*")) == cached  # nothing was embedded before
 
 
 def test_the_clean_term_teaches_what_no_noisy_sentence_shows(data: Path, tmp_path: Path) -> None:
@@ -120,6 +123,11 @@ def test_every_distance_can_be_trained_with(data: Path, tmp_path: Path, distilla
     train(config("train", tmp_path, *overrides(data, *options)))
     first, *_, last = logged(tmp_path / "run", "train/loss")
     assert last < first
+    # The checkpoint is chosen by the distance that was trained with: on a scale of its own it would mislead.
+    before, after = logged(tmp_path / "run", "val/loss")
+    assert after < before
+    if distillation == "cos":
+        assert 0 < after < 2 * 2  # of two sides, 1 - cosine each
 
 
 def test_the_same_seed_gives_the_same_bits(data: Path, tmp_path: Path) -> None:
@@ -134,15 +142,22 @@ def test_the_same_seed_gives_the_same_bits(data: Path, tmp_path: Path) -> None:
 
 
 def test_evaluate_compares_a_run_with_its_teacher(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "raw").write_text("helo wrld\nthis iz fun\nnothing else\n")
     folder = tmp_path / "rocs"
     folder.mkdir()
     (folder / "RoCS-MT.src.raw-manseg.en").write_text("helo wrld\nthis iz fun\nnothing els\n")
     (folder / "RoCS-MT.src.norm-manseg.en").write_text("hello world\nthis is fun\nnothing else\n")
     options = ["evaluator=ugc", f"evaluator.read.rocsmt={folder}", "evaluator.teacher=mini", "evaluator.picture_line=1"]
     metrics = evaluate(config("evaluate", tmp_path, f"ckpt={run}", *options))
-    assert metrics["test/ugc/original/rocsmt/drift"] > 0
-    assert metrics["test/ugc/original/rocsmt/teacher_cosine_distance"] > 0
+    mini, student = StaticEncoder.load(name="mini", path=None), xsent.load_encoder(run)
+    noisy, standard = ((folder / f"RoCS-MT.src.{kind}-manseg.en").read_text().splitlines() for kind in ("raw", "norm"))
+
+    def distance(a: torch.Tensor, b: torch.Tensor) -> float:
+        return float((1 - (a * b).sum(dim=1)).mean())  # both encoders give vectors of length one
+
+    found = {name: metrics[f"test/ugc/original/rocsmt/{name}"] for name in ("drift", "teacher_cosine_distance")}
+    assert found["drift"] == pytest.approx(distance(student.encode(standard), mini.encode(standard)), abs=1e-5)
+    of_teacher = distance(mini.encode(noisy), mini.encode(standard))
+    assert found["teacher_cosine_distance"] == pytest.approx(of_teacher, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +170,16 @@ def test_evaluate_compares_a_run_with_its_teacher(run: Path, tmp_path: Path) -> 
             r"teacher mini has vectors of size 256, student tiny of size 32",
         ),
         (["recipe.teacher=minni"], r"teacher=minni: expected one of .*mini"),
+        (["recipe.teacher=null"], r"teacher=null: expected the name of a file of conf/encoder"),
+        (["recipe.teacher=static_characters"], r"teacher=static_characters: its vectors are random"),
+        (["evaluator.teacher_path=/x"], r"teacher=null: expected the name"),
         (["recipe.teacher=tiny", "recipe.teacher_path=/x"], r"teacher_path=/x: encoder tiny is not read from files"),
+        (["recipe.projection.pooling=cls"], r"recipe\.projection=\{'pooling': 'cls'\}: expected pooling, one of max"),
+        ([*TINY, "recipe.weights.noisy=-1"], r"recipe\.weights=.*expected numbers of 0 and more"),
+        ([*TINY, "evaluator.read.sentences=0"], r"evaluator\.read\.sentences=0: expected at least 1"),
+        ([*TINY, "data.test_share=0"], r"evaluator=ugc_heldout: the test split is empty; .*data\.test_share"),
         ([*TINY, "recipe.loss.distance=l1"], r"recipe\.loss\.distance=l1"),
-        ([*TINY, "recipe.weights.noisy=0"], r"recipe\.weights: one of noisy and clean"),
+        ([*TINY, "recipe.weights.noisy=0"], r"recipe\.weights=.*one that is not 0"),
         ([*TINY, "data=cldr"], r"RolaserRecipe trains on clean sentences"),
     ],
 )
@@ -173,3 +195,43 @@ def test_bitext_is_no_data_for_it(tmp_path: Path) -> None:
     root = toy_bitext(tmp_path / "bitext")
     with pytest.raises(ValueError, match=r"trains on clean sentences to be made noisy, data=bitext holds"):
         train(config("train", tmp_path, "recipe=rolaser", *TINY, "data=bitext", f"data.root={root}", "evaluator=none"))
+
+
+def test_a_micro_batch_is_a_number_of_sentences(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from xsent.models.sentence_encoder import SentenceEncoder
+
+    seen: list[int] = []
+    embed = SentenceEncoder.embed_ids
+
+    def noted(self: SentenceEncoder, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            seen.append(len(lengths))
+        return embed(self, ids, lengths)
+
+    monkeypatch.setattr(SentenceEncoder, "embed_ids", noted)
+    options = [*bert(tmp_path), "recipe.micro_batch_size=8", "trainer.max_epochs=1", "evaluator=none"]
+    train(config("train", tmp_path, *overrides(data, *options)))
+    assert max(seen) == 8
+
+
+def test_a_teacher_of_another_size_is_refused_before_training(
+    data: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from xsent.models.tiny import TinyEncoder
+
+    folder = tmp_path / "rocs"
+    folder.mkdir()
+    for kind in ("raw", "norm"):
+        (folder / f"RoCS-MT.src.{kind}-manseg.en").write_text("hello\nworld\n")
+    small = StaticEncoder(name="s", dim=8, vocab_size=30, coverage=1.0, lowercase=True, max_length=9, std=1.0, seed=0)
+    small.prepare(["some text with letters", "and words", "to be cut"])
+    small.save(tmp_path / "small")
+    options = [
+        "evaluator=ugc", f"evaluator.read.rocsmt={folder}", "evaluator.teacher=mini", "evaluator.picture_set=null",
+        f"evaluator.teacher_path={tmp_path / 'small'}",
+    ]  # fmt: skip
+    monkeypatch.setattr(TinyEncoder, "encode", None)  # nothing is encoded
+    with pytest.raises(ValueError, match=r"the encoder's vectors have 256 numbers, the teacher's 8"):
+        evaluate(config("evaluate", tmp_path, f"ckpt={run}", *options))
+    with pytest.raises(ValueError, match=r"the encoder's vectors have 256 numbers, the teacher's 8"):
+        train(config("train", tmp_path / "again", *overrides(data, *TINY, *options)))

@@ -44,7 +44,7 @@ def read_sentences(
         raise ValueError(f"data.reader.column={column}: expected 0 for the first, or more")
     if not 0 <= common_share <= 1:
         raise ValueError(f"data.reader.common_share={common_share}: expected a share in [0, 1]")
-    language, others = to_iso639_3(lang), re.compile(f"[^{common}]")
+    language, others = to_iso639_3(lang), _others(common)
     for path in _files(root):
         name = str(path)
         with open_bytes(path) as file:
@@ -60,6 +60,13 @@ def read_sentences(
                     ledger.add(name, number, f"expected {common_share:.0%} common characters", text[:60])
                 else:
                     yield Sentence(text, language, name, number)
+
+
+def _others(common: str) -> re.Pattern[str]:
+    try:
+        return re.compile(f"[^{common}]")
+    except re.error as error:
+        raise ValueError(f"data.reader.common={common!r}: expected characters as in [...], found {error}") from None
 
 
 def _files(root: str) -> list[Path]:

@@ -172,11 +172,13 @@ class UgcData(TrainingData):
             )
 
     def digest(self) -> str:
-        """Hex digest of sentences, split and noise, whatever their order in the files."""
+        """Hex digest of sentences, split and noise, whatever their order in the files (but for reference noise)."""
         content = hashlib.sha256(" ".join([*self.languages, self.noise.digest(), str(self.redraw)]).encode())
         for split, rows in self.splits.items():
             content.update(split.encode())
             content.update(np.sort(mix(self._hashes[rows], self._lang[rows].astype(np.uint64))).tobytes())
+        if self.noise.reference_rng:  # drawn from one sentence to the next: here the order counts
+            content.update(self._hashes.tobytes())
         return content.hexdigest()
 
     def training_sentences(self, per_language: int) -> list[str]:

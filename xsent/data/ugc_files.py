@@ -30,7 +30,7 @@ class UgcSet:
     translations: dict[str, list[str]]  # by ISO 639-3, row i says what standard[i] says; may be empty
     augmented: list[str]  # hard negatives of the standard side; may be empty
     made_from: dict[str, tuple[str, str]]  # by augmented sentence: the standard sentence and the error type
-    language: str = "eng"  # of both sides, ISO 639-3
+    language: str  # of both sides, ISO 639-3
 
     @property
     def source(self) -> list[str]:
@@ -49,6 +49,7 @@ def paired(
     noisy: list[str],
     standard: list[str],
     *,
+    language: str,
     seed: int | None = None,
     translations: Mapping[str, list[str]] | None = None,
 ) -> UgcSet:
@@ -67,7 +68,7 @@ def paired(
         log.info("%s: %d of %d pairs have an empty side and are left out", where, len(noisy) - len(kept), len(noisy))
         noisy, standard = [noisy[row] for row in kept], [standard[row] for row in kept]
         columns = {language: [lines[row] for row in kept] for language, lines in columns.items()}
-    return UgcSet(name, seed, noisy, standard, columns, [], {})
+    return UgcSet(name, seed, noisy, standard, columns, [], {}, language)
 
 
 # ---- RoCS-MT
@@ -97,7 +98,7 @@ def read_rocsmt(root: str) -> UgcSet:
         if "" in lines:
             raise ValueError(f"{path}:{lines.index('') + 1}: expected a translation, found an empty line")
         translations[to_iso639_3(path.suffix[1:])] = lines
-    return paired("rocsmt", noisy_path, noisy, standard, translations=translations)
+    return paired("rocsmt", noisy_path, noisy, standard, language="eng", translations=translations)
 
 
 def _stripped(path: Path) -> list[str]:
@@ -114,7 +115,7 @@ def _aligned(path: Path, other: Path, lines: int) -> list[str]:
 # ---- LexNorm
 
 
-def read_lexnorm(file: str, *, lower_case: bool) -> UgcSet:
+def read_lexnorm(file: str, *, lower_case: bool, language: str) -> UgcSet:
     """Tweets word by word with their normalisation, joined by single spaces.
 
     Args:
@@ -122,6 +123,7 @@ def read_lexnorm(file: str, *, lower_case: bool) -> UgcSet:
             of one as of the other, or ``.norm`` of MultiLexNorm, raw TAB normalised a line and an empty line between
             sentences. A word may become several, or none: what follows a word that several became has "".
         lower_case: whether the noisy side is lower-cased.
+        language: of the tweets, ISO 639-3: MultiLexNorm has twelve.
 
     Raises:
         FileNotFoundError: no such file.
@@ -138,7 +140,7 @@ def read_lexnorm(file: str, *, lower_case: bool) -> UgcSet:
     noisy = [_joined(raw) for raw, _ in sentences]
     if lower_case:
         noisy = [text.lower() for text in noisy]
-    return paired("lexnorm", path, noisy, [_joined(norm) for _, norm in sentences])
+    return paired("lexnorm", path, noisy, [_joined(norm) for _, norm in sentences], language=language)
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -23,6 +23,8 @@ class HeldOutNoise:
     """
 
     def __init__(self, *, sentences: int) -> None:
+        if sentences < 1:
+            raise ValueError(f"evaluator.read.sentences={sentences}: expected at least 1")
         self.sentences = sentences
         self.data: UgcData | None = None
         self.split = "test"
@@ -41,4 +43,11 @@ class HeldOutNoise:
         """The test set; ``root`` and ``languages`` are not needed here."""
         assert self.data is not None, "a run gives its data"
         noisy, standard = self.data.noisy_and_standard(self.split, self.sentences)
-        return [UgcSet("mix_all", None, noisy, standard, translations={}, augmented=[], made_from={})]
+        if not standard:
+            raise ValueError(
+                f"evaluator=ugc_heldout: the {self.split} split is empty; give data.{self.split}_share=0.01, or another"
+                " evaluator"
+            )
+        # One set, whatever languages it has: its metrics name none.
+        language = self.data.languages[0] if len(self.data.languages) == 1 else "mul"
+        return [UgcSet(self.data.noise.transform, None, noisy, standard, {}, [], {}, language)]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from xsent.data.languages import to_iso639_3
 from xsent.data.lines import read_lines
 from xsent.data.ugc_files import UgcSet, paired, read_lexnorm, read_rocsmt
 from xsent.data.ugc_negatives import MadeNegatives, Negatives, PublishedNegatives
@@ -22,10 +23,11 @@ class UgcSets:
         rocsmt: folder, as in ``read_rocsmt``; None leaves it out, and so with the other sources.
         lexnorm: file, as in ``read_lexnorm``.
         lexnorm_lower_case: whether its noisy side is lower-cased.
-        flores: file of clean sentences, one a line, or a FLORES-200 folder, of which the English file is read.
+        flores: file of clean sentences, one a line, or a FLORES-200 folder, of which the file of the language is read.
         noise: makes the noise of FLORES, with its default parameters.
         transforms: which sets of FLORES: transformations alone, and ``mix_all``.
         seeds: generations of each, with the seeds 1, 2, ... in place of the noise's own.
+        language: of ``lexnorm`` and ``flores``, in any code; RoCS-MT is English.
         negatives: makes hard negatives of every source's standard sentences; None makes none, and there is no xSIM++.
         flores_augmented, flores_error_types: the files published for FLORES, in place of negatives made for it.
 
@@ -43,6 +45,7 @@ class UgcSets:
         noise: Noiser,
         transforms: Sequence[str],
         seeds: int,
+        language: str,
         negatives: MadeNegatives | None,
         flores_augmented: str | None,
         flores_error_types: str | None,
@@ -71,6 +74,7 @@ class UgcSets:
         self.noise = noise
         self.transforms = list(dict.fromkeys(transforms))
         self.seeds = seeds
+        self.language = to_iso639_3(language)
         self.negatives = negatives
         self.published = (
             PublishedNegatives(augmented=flores_augmented, error_types=flores_error_types)
@@ -89,7 +93,7 @@ class UgcSets:
         if self.rocsmt is not None:
             found.append(read_rocsmt(self.rocsmt))
         if self.lexnorm is not None:
-            found.append(read_lexnorm(self.lexnorm, lower_case=self.lexnorm_lower_case))
+            found.append(read_lexnorm(self.lexnorm, lower_case=self.lexnorm_lower_case, language=self.language))
         # All that is read comes before what takes time.
         clean, path = self._clean() if self.flores is not None else ([], Path())
         published = None if self.published is None or not clean else self.published.of(clean, str(path))
@@ -102,10 +106,12 @@ class UgcSets:
     def _clean(self) -> tuple[list[str], Path]:
         path = Path(str(self.flores))
         if path.is_dir():
-            files = sorted(path.glob("eng_????.*"))
+            files = sorted(path.glob(f"{self.language}_????.*"))
             if len(files) != 1:
                 there = ", ".join(file.name for file in files) or "none"
-                raise FileNotFoundError(f"{path}: expected one file such as eng_Latn.dev, found {there}; give the file")
+                raise FileNotFoundError(
+                    f"{path}: expected one file such as {self.language}_Latn.dev, found {there}; give the file"
+                )
             path = files[0]
         lines = [line.strip() for line in read_lines(path)]
         if not any(lines):
@@ -121,7 +127,7 @@ class UgcSets:
         for transform, seed in tqdm(each, desc="noise", unit=" sets", delay=2, leave=False, disable=rank() > 0):
             noiser = self.noise.with_transform(transform).with_seed(seed)
             noisy = [one.text.strip() for one in noiser.noised(clean, numbers)]
-            yield paired(f"flores_{transform}", path, noisy, clean, seed=seed)
+            yield paired(f"flores_{transform}", path, noisy, clean, language=self.language, seed=seed)
 
 
 def _with(one: UgcSet, negatives: Negatives) -> UgcSet:

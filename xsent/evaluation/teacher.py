@@ -27,11 +27,14 @@ class Teacher:
         self.make = make
         self.name = name
         self.device = "cpu"
+        self._dim: int | None = None
         self._embedded: Embedded | None = None
 
     def check(self) -> None:
         """Make the encoder: what is wrong with it is known before anything is encoded."""
-        assert self._embedded is not None or self._encoder is not None
+        # It is made again when its vectors are needed, rather than kept all through a training.
+        self._dim = self.dim
+        self.__dict__.pop("_encoder", None)
 
     @cached_property
     def _encoder(self) -> Embedder:
@@ -39,11 +42,9 @@ class Teacher:
         return made.to(self.device) if isinstance(made, nn.Module) else made
 
     @property
-    def dim(self) -> int:
-        """Size of its vectors."""
-        if self._embedded is not None:
-            return self._embedded.vectors.size(1)
-        return int(getattr(self._encoder, "dim", 0)) or self._encoder.encode(["one"]).size(1)
+    def dim(self) -> int | None:
+        """Size of its vectors, if that is known before the first of them."""
+        return self._dim if self._dim is not None else getattr(self._encoder, "dim", None)
 
     def embedded(self, texts: Iterable[str], like: Tensor, *, compared: bool) -> Embedded:
         """Vectors of the distinct texts.
@@ -58,17 +59,19 @@ class Teacher:
         """
         if self._embedded is None:
             if compared:
-                self._check_size(like, getattr(self._encoder, "dim", None))
+                self.check_size(like.size(1))
             row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}
             self._embedded = Embedded(row_of, self._encoder.encode(list(row_of), progress=rank() == 0))
-            del self._encoder
+            self._dim = self._embedded.vectors.size(1)
+            self.__dict__.pop("_encoder", None)
         if compared:
-            self._check_size(like, self._embedded.vectors.size(1))
+            self.check_size(like.size(1))
         return self._embedded._replace(vectors=self._embedded.vectors.to(like.device))
 
-    def _check_size(self, like: Tensor, size: int | None) -> None:
-        if size is not None and size != like.size(1):
+    def check_size(self, dim: int) -> None:
+        """Raise ``ValueError`` unless vectors of this size can be compared with the teacher's."""
+        if self.dim not in (None, dim):
             raise ValueError(
-                f"{self.name}: the encoder's vectors have {like.size(1)} numbers, the teacher's {size}; what does not"
+                f"{self.name}: the encoder's vectors have {dim} numbers, the teacher's {self.dim}; what does not"
                 " compare one's with the other's can be had by evaluator.drift=false evaluator.bitexts=false"
             )

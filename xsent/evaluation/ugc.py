@@ -111,10 +111,16 @@ class UgcEvaluator(TestSetEvaluator[NoisySet]):
         if self.teacher is not None:
             self.teacher.check()
 
+    def check_size(self, dim: int) -> None:
+        """Raise ``ValueError`` when vectors of this size would be compared with a teacher's of another."""
+        has_bitexts = self.bitexts and any(one.translations for one in self.test_sets)
+        if self.teacher is not None and (self.drift or has_bitexts):
+            self.teacher.check_size(dim)
+
     @property
     def trial_size(self) -> int:
         """Size of vectors that can be scored for a trial: with a teacher, the size of its."""
-        return 2 if self.teacher is None else self.teacher.dim
+        return (self.teacher and self.teacher.dim) or 2
 
     @cached_property
     def _by_name(self) -> dict[str, list[NoisySet]]:

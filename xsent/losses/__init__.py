@@ -2,7 +2,7 @@
 
 from xsent.losses.additive_margin import additive_margin_softmax
 from xsent.losses.additive_margin_scale import AdditiveMarginScale, additive_margin_scale
-from xsent.losses.distillation import Distillation, distillation, triplet_terms
+from xsent.losses.distillation import Distillation, distillation
 from xsent.losses.dream import DreamTerms, dream_terms
 from xsent.losses.meat import MeatTerms, discriminator_loss, meat_terms
 from xsent.losses.mega_batch_margin import MegaBatchMargin, mega_batch_margin
@@ -25,6 +25,5 @@ __all__ = [
     "meat_terms",
     "mega_batch_margin",
     "oracle_terms",
-    "triplet_terms",
     "weighted_sum",
 ]

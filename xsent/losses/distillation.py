@@ -87,15 +87,6 @@ def distillation(student: Tensor, teacher: Tensor, *, rows: slice, distance: str
         return each.mean() * factor
 
 
-def triplet_terms(student_standard: Tensor, student_noisy: Tensor, teacher: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean squared distances of the student's standard and noisy vectors (B, D) from the teacher's standard ones.
-
-    Their sum is the loss by which the paper chooses a checkpoint, reconstructed from its prose: both terms are
-    anchored at the teacher's vector of the standard sentence.
-    """
-    return squared_distance(student_standard, teacher).mean(), squared_distance(student_noisy, teacher).mean()
-
-
 def _check(distance: str, reduction: str) -> None:
     for option, value, known in [("distance", distance, DISTANCES), ("reduction", reduction, REDUCTIONS)]:
         if value not in known:

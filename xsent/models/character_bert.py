@@ -148,8 +148,7 @@ class CharacterBertEncoder(PooledEncoder):
             OSError: the hub cannot be reached, or the folder lacks a file.
             ValueError: the files are not those of a CharacterBERT, lack a weight, or an option does not fit.
         """
-        # The architecture is here: Python code that lies beside the weights is not run, and needs no trust.
-        folder = model_folder(name, path=path, revision=revision, trust_remote_code=True)
+        folder = model_folder(name, path=path, revision=revision, trust_remote_code=False, knows_architecture=True)
         encoder = cls(
             name=name,
             config=_read_config(folder / "config.json"),

@@ -14,7 +14,9 @@ PATTERNS = ["*.json", "*.txt", "*.model", "*.safetensors", "*_Dense/pytorch_mode
 OTHER_FORMATS = ["onnx/*", "openvino/*", "coreml/*", "tf_model*", "flax_model*"]
 
 
-def model_folder(name: str, *, path: str | None, revision: str | None, trust_remote_code: bool) -> Path:
+def model_folder(
+    name: str, *, path: str | None, revision: str | None, trust_remote_code: bool, knows_architecture: bool = False
+) -> Path:
     """The folder of a model's files, from the hub unless ``path`` names a local one.
 
     Args:
@@ -22,6 +24,8 @@ def model_folder(name: str, *, path: str | None, revision: str | None, trust_rem
         path: local folder, beats ``name``.
         revision: commit, tag or branch of the hub; plays no part for a local folder.
         trust_remote_code: whether the model may bring Python code that runs in this process.
+        knows_architecture: the caller builds the model itself and needs the weights alone: code that lies beside
+            them is no reason to refuse, and is neither fetched nor run.
 
     Raises:
         FileNotFoundError: ``path`` is no folder with a model.
@@ -32,7 +36,7 @@ def model_folder(name: str, *, path: str | None, revision: str | None, trust_rem
         folder = Path(path).expanduser()
         if not folder.is_dir():
             raise FileNotFoundError(f"encoder.path={path}: expected a folder with a model, found none")
-        _refuse_foreign_code(folder, name, trust_remote_code)
+        _refuse_foreign_code(folder, name, trust_remote_code or knows_architecture)
         return folder
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
@@ -41,7 +45,7 @@ def model_folder(name: str, *, path: str | None, revision: str | None, trust_rem
     try:
         # The settings alone first: nobody waits for gigabytes to be refused.
         folder = Path(snapshot_download(name, revision=revision, allow_patterns=["*.json"]))
-        _refuse_foreign_code(folder, name, trust_remote_code)
+        _refuse_foreign_code(folder, name, trust_remote_code or knows_architecture)
         snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=OTHER_FORMATS)
         if not list(folder.glob("*.safetensors")):
             log.info("%s has no safetensors: its pickle is read with weights_only=True", name)

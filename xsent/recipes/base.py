@@ -78,6 +78,9 @@ class SentenceRecipe(pl.LightningModule, ABC, Generic[D]):
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
         """Take over from a checkpoint what ``prepare`` needs, such as a trained tokenizer."""
 
+    def expect(self, state: Mapping[str, Any]) -> None:
+        """What a checkpoint to be resumed knows beside weights: ``prepare`` refuses what does not fit it."""
+
     @abstractmethod
     def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Embedder:
         """What the checkpoint of a run learned, ready to encode."""

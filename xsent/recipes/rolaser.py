@@ -6,6 +6,7 @@ Nishimwe, Sagot, Bawden 2024 (RoLASER, c-RoLASER).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -15,10 +16,10 @@ from xsent.batch import DistillationBatch, Tokens
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.data.ugc import UgcData
 from xsent.distributed import gather_rows, gather_uneven_rows, rank
-from xsent.losses import Distillation, check_weights, triplet_terms, weighted_sum
+from xsent.losses import Distillation, check_weights, weighted_sum
 from xsent.models.chunks import embed_in_chunks
 from xsent.models.encoder import Encoder
-from xsent.models.pooled_encoder import PooledEncoder
+from xsent.models.pooled_encoder import AFTER_PROJECTION, PooledEncoder
 from xsent.recipes.base import OptimizerFactory, SchedulerFactory
 from xsent.recipes.encoder_recipe import PREFIX, EncoderRecipe
 
@@ -56,8 +57,10 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
     Raises:
         ValueError: an option that the student does not know, or weights of other terms.
 
-    Logged: ``train/loss``, ``train/noisy``, ``train/clean``; ``val/loss``, the paper's triplet loss, and its terms
-    ``val/standard`` and ``val/noisy``.
+    Logged: ``train/loss``, ``train/noisy``, ``train/clean``; ``val/loss``, by which a checkpoint is chosen, the sum of
+    ``val/standard`` and ``val/noisy``: how far the student's vectors of either side are from the teacher's of the
+    standard one, by the distance that is trained with, mean over the sentences. With ``squared`` it is the paper's
+    triplet loss, reconstructed from its prose.
     """
 
     trains_on = UgcData
@@ -79,12 +82,14 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
         scheduler: SchedulerFactory | None,
     ) -> None:
         check_weights(DistillationTerms, weights)
-        if not any(weights.values()):
-            raise ValueError("recipe.weights: one of noisy and clean must not be 0")
+        if min(weights.values()) < 0 or not any(weights.values()):
+            raise ValueError(f"recipe.weights={dict(weights)}: expected numbers of 0 and more, and one that is not 0")
         _check_student(encoder, projection, preprocessing)
         super().__init__(
             encoder=encoder, freeze=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
         )
+        # A batch is its noisy side, and the standard one only if that has a weight.
+        self.at_once = micro_batch_size
         self.load_teacher = teacher
         self.projection = projection
         self.loss = loss
@@ -92,6 +97,7 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
         self.seed = seed
         self.tokenizer_sentences = tokenizer_sentences
         self._teacher_digest = ""
+        self._taught_by: str | None = None  # the digest of the teacher of the run that is resumed
         self._is_projected = False
         if isinstance(encoder, PooledEncoder):
             encoder.preprocess_as(preprocessing)
@@ -99,6 +105,7 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
     def prepare(self, data: UgcData, store: EmbeddingStore) -> None:
         teacher = self.load_teacher().to(self.encoder.device)
         self._teacher_digest = teacher.digest()
+        self._check_teacher(self._taught_by)
         if self.projection is not None:
             self._project(teacher.dim)
         elif teacher.dim != self.encoder.dim:
@@ -139,7 +146,8 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
     def validation_step(self, batch: DistillationBatch, batch_idx: int) -> None:
         vectors = (gather_uneven_rows(side) for side in (*self._vectors([batch.standard, batch.noisy]), batch.teacher))
         standard, noisy, teacher = (side.float() for side in vectors)
-        of_standard, of_noisy = triplet_terms(standard, noisy, teacher)
+        measure, rows = replace(self.loss, reduction="sum_over_dim"), slice(0, len(teacher))
+        of_standard, of_noisy = (measure(side, teacher, rows=rows) for side in (standard, noisy))
         terms = {"loss": of_standard + of_noisy, "standard": of_standard, "noisy": of_noisy}
         self.log_terms("val", terms, len(teacher))
 
@@ -160,21 +168,30 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
             self._project(len(state_dict[PROJECTION]))
         super().load_encoder(state_dict)
 
+    def expect(self, state: Mapping[str, Any]) -> None:
+        self._taught_by = state["teacher"]
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)
         checkpoint["xsent"]["teacher"] = self._teacher_digest
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        learned_from = checkpoint["xsent"]["teacher"]
-        if learned_from != self._teacher_digest:
+        self._check_teacher(checkpoint["xsent"]["teacher"])
+        super().on_load_checkpoint(checkpoint)
+
+    def _check_teacher(self, taught_by: str | None) -> None:
+        if taught_by is not None and taught_by != self._teacher_digest:
             raise ValueError(
-                f"the run to resume had a teacher with digest {learned_from[:16]}, this one has"
+                f"the run to resume had a teacher with digest {taught_by[:16]}, this one has"
                 f" {self._teacher_digest[:16]}: other weights, tokenizer, pooling, prompt or length"
             )
-        super().on_load_checkpoint(checkpoint)
 
 
 def _check_student(encoder: Encoder, projection: Mapping[str, str] | None, preprocessing: str) -> None:
+    if projection is not None and (set(projection) != {"pooling"} or projection["pooling"] not in AFTER_PROJECTION):
+        raise ValueError(
+            f"recipe.projection={dict(projection)}: expected pooling, one of {', '.join(AFTER_PROJECTION)}, or null"
+        )
     if projection is not None and not isinstance(encoder, PooledEncoder):
         raise ValueError(
             f"recipe.projection: encoder {encoder.name} has no token embeddings to be mapped before pooling; give"

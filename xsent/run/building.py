@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hydra.errors import InstantiationException
@@ -145,7 +145,7 @@ def build_evaluator(
     if not config:
         return None
     evaluator: Evaluator = build(config)
-    members = getattr(evaluator, "members", [evaluator])
+    members = _members(evaluator)
     for one in members:
         if hasattr(getattr(one, "read", None), "restrict"):  # its files have a part to choose on and one to test on
             one.read.restrict(split)
@@ -160,3 +160,25 @@ def build_evaluator(
     if not of_data:
         evaluator.check()
     return evaluator
+
+
+def build_both_evaluators(
+    config: dict[str, Any] | None, data: TrainingData, *, device: str
+) -> tuple[Evaluator | None, Evaluator | None]:
+    """Evaluators for validation and for the test; one for both where they would score the same."""
+    evaluator = build_evaluator(config, data, split="test", device=device)
+    reads = [getattr(one, "read", None) for one in _members(evaluator)]
+    if not any(hasattr(read, "restrict") or hasattr(read, "use") for read in reads):
+        return evaluator, evaluator
+    return build_evaluator(config, data, split="valid", device=device), evaluator
+
+
+def check_sizes(evaluator: Evaluator | None, encoder: Any) -> None:
+    """Raise ``ValueError`` when an evaluator would compare the encoder's vectors with those of another size."""
+    for one in _members(evaluator):
+        if hasattr(one, "check_size") and hasattr(encoder, "dim"):
+            one.check_size(encoder.dim)
+
+
+def _members(evaluator: Any) -> Sequence[Any]:
+    return [] if evaluator is None else getattr(evaluator, "members", [evaluator])

@@ -18,6 +18,8 @@ from omegaconf import DictConfig, OmegaConf
 from xsent.paths import conf_folder
 from xsent.run.building import check_targets
 
+RANDOM = ("static", "static_characters", "tiny")  # encoders that start from nothing
+
 
 def newest_run_folder(runs_dir: str, recipe: str | None, ckpt_path: str | None, now: str) -> str:
     """Folder of this run: a new one, or that of the run that is resumed.
@@ -104,6 +106,8 @@ def name_teachers(config: dict[str, Any]) -> None:
         if part is None or "teacher" not in part:
             continue
         path = part.pop("teacher_path", None)
+        if part["teacher"] is None and (path is not None or part is config.get("recipe")):
+            raise ValueError("teacher=null: expected the name of a file of conf/encoder")
         if isinstance(part["teacher"], str):
             part["teacher"] = _encoder_config(part["teacher"], path, seed=config["seed"]) | {"_partial_": True}
 
@@ -113,6 +117,8 @@ def _encoder_config(name: str, path: str | None, *, seed: int) -> dict[str, Any]
     known = sorted(file.stem for file in folder.glob("*.yaml"))
     if name not in known:
         raise ValueError(f"teacher={name}: expected one of {', '.join(known)}")
+    if name in RANDOM and path is None:
+        raise ValueError(f"teacher={name}: its vectors are random as long as nobody has trained them")
     # The command line has initialised Hydra; from Python nobody has.
     has_hydra = GlobalHydra.instance().is_initialized()
     with nullcontext() if has_hydra else initialize_config_dir(str(conf_folder()), version_base="1.3"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
-from xsent.run.building import build, build_evaluator, build_recipe
+from xsent.run.building import build, build_evaluator, build_recipe, check_sizes
 from xsent.run.config import plain
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
         _check_same_split(config["evaluator"], trained_with["data"])
     else:
         embedder = build(config["encoder"]).to(config["device"])
+    check_sizes(evaluator, embedder)
     scored = score_spaces(evaluator, spaces_of(embedder, evaluator.sentences()))
     about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
     run_dir = Path(config["run_dir"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from xsent.run.building import build, build_evaluator, build_recipe, check_fits, check_monitors
+from xsent.run.building import build, build_both_evaluators, build_recipe, check_fits, check_monitors, check_sizes
 from xsent.run.config import check_same_config, plain
 from xsent.run.evaluating import quiet_libraries, report, say_done
 
@@ -67,8 +67,7 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
     # Everything that can be wrong is looked at before any long work.
     check_fits(config, data)
     device = encoder_device(config["trainer"])
-    validation_evaluator = build_evaluator(config["evaluator"], data, split="valid", device=device)
-    evaluator = build_evaluator(config["evaluator"], data, split="test", device=device)
+    validation_evaluator, evaluator = build_both_evaluators(config["evaluator"], data, device=device)
     _say_default_data()
     data.read()
     for one in (validation_evaluator, evaluator):
@@ -90,6 +89,7 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
     if state is not None:
         check_same_config(state["xsent"]["config"], config)
         recipe.load_encoder(state["state_dict"])
+        recipe.expect(state["xsent"])
     callbacks: dict[str, pl.Callback] = {name: build(value) for name, value in config["callbacks"].items()}
     if validation_evaluator is not None:
         callbacks["evaluation"] = EvaluateOnValidation(
@@ -102,6 +102,7 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
         default_root_dir=run_dir,
     )
     recipe.prepare(data, EmbeddingStore(Path(config["cache_dir"])))
+    check_sizes(evaluator, encoder)
 
     if _is_main_process():
         write_text(run_dir / "config.yaml", OmegaConf.to_yaml(redact(config)))
@@ -171,7 +172,8 @@ def _say_default_data() -> None:
         given = [override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task]
         if not {"data", "experiment", "debug"} & set(given):
             choice = HydraConfig.get().runtime.choices.get("data")
-            log.info("no data= was given: training on data=%s (emoji names in 14 languages)", choice)
+            if choice == "cldr":
+                log.info("no data= was given: training on data=cldr (emoji names in 14 languages)")
 
 
 def _is_main_process() -> bool:

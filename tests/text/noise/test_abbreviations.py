@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -43,6 +44,56 @@ def test_a_short_form_may_make_a_later_phrase_but_no_earlier_one() -> None:
     lexicon = Abbreviations({"one two": ("three",), "three four": ("five",), "zero one": ("one",)}, {})
     assert abr1("one two four", Random(0), probability=1, lexicon=lexicon) == "five"
     assert abr1("zero one two", Random(0), probability=1, lexicon=lexicon) == "zero three"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I am looking forward to it", "He brought two", "They are going together", "You haven't", "I see your car",
+        "you took it", "a lottery", "I know that you haven’t",
+    ],
+)  # fmt: skip
+def test_phrases_of_this_project_are_not_found_within_words(sentence: str) -> None:
+    listed = ["looking for", "ought to", "going to", "you have", "see you", "you too", "a lot"]
+    lexicon = bundled().abr1
+    # "haven't" is shortened, but not "you have" before it.
+    present = {lexicon.numbered[place][0] for place in lexicon.present(sentence)}
+    assert present <= {"haven't", "haven’t"}
+    chosen = Abbreviations(dict.fromkeys(listed, ("x",)), {}, whole_words=True)
+    assert abr1(sentence, Random(0), probability=1, lexicon=chosen) == " ".join(one.text for one in pieces(sentence))
+
+
+def test_a_phrase_ends_where_a_letter_a_digit_or_an_ending_begins() -> None:
+    lexicon = Abbreviations({"or not": ("x",)}, {}, whole_words=True)
+    found = "or not, (or not) 'or not' or not's 5or not or not5 o'or not or notü or-or not-or"
+    assert abr1(found, Random(0), probability=1, lexicon=lexicon) == " ".join(
+        piece.text for piece in pieces("x, (x) 'x' or not's 5or not or not5 o'or not or notü or-x-or")
+    )
+
+
+def test_contracted_phrases_are_found_with_either_apostrophe() -> None:
+    lexicon = bundled().abr1
+    assert abr1("I don't care", Random(0), probability=1, lexicon=lexicon) == "idc"
+    assert abr1("I don’t care", Random(0), probability=1, lexicon=lexicon) == "idc"
+
+
+def test_every_bundled_word_can_be_found() -> None:
+    assert [word for word in bundled().abr1.words if len(pieces(word)) != 1] == []
+
+
+def test_rules_leave_the_small_words_of_a_sentence_alone() -> None:
+    sentence = "the to for and that they be this you with are your was have from there has can had in of"
+    assert abr2(sentence, Random(0), lexicon=bundled().abr2) == sentence
+
+
+def test_rules_change_fewer_words_than_the_released_ones(shared_data: Path, nl_augmenter: Lexicons) -> None:
+    with gzip.open(shared_data / "english" / "english.tsv.gz", "rt", encoding="utf-8", newline="\n") as lines:
+        sentences = [line.split("\t")[0] for line, _ in zip(lines, range(3000), strict=False)]
+    kept = []
+    for rules in (bundled().abr2, nl_augmenter.abr2):
+        pairs = [(one.split(), Counter(abr2(one, Random(0), lexicon=rules).split())) for one in sentences]
+        kept.append(sum((Counter(words) & after).total() for words, after in pairs))
+    assert kept[0] > kept[1]
 
 
 def test_abr1_without_luck_only_sets_pieces_apart() -> None:
@@ -89,7 +140,32 @@ def test_rules_match_by_hand(sentence: str, expected: str) -> None:
     assert abr2(sentence, Random(0), lexicon=lexicon) == expected
 
 
-@pytest.mark.parametrize("phrase", ["", "?+ you", "[a|b]+ you", "a|b", "%rgx", '("?") you'])
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "",
+        "?+ you",
+        "[a|b]+ you",
+        "a|b",
+        "%rgx",
+        '("?") you',
+        "(so",
+        "so)",
+        "s(o",
+        "a (b)(c)",
+        "()",
+        '"!',
+        'oh"',
+        '""',
+        '"a"b"',
+        "so +",
+        "so *",
+        "+",
+        "a (+)",
+        '"x"+',
+        "b(a(c))",
+    ],
+)
 def test_a_rule_in_another_notation_is_an_error(phrase: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         rule("x", phrase)

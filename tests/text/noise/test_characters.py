@@ -140,3 +140,9 @@ def test_ten_thousand_words_are_done(name: str) -> None:
 def test_white_space_alone_never_becomes_nothing() -> None:
     assert spac(" ", Random(0), remove=1.0, add=0.0) == " "
     assert spac("   ", Random(0), remove=1.0, add=1.0) == "   "
+
+
+def test_leet_changes_the_greek_letters_of_its_map_and_no_others() -> None:
+    # Theta, epsilon and omega, as in the reference; of the capitals theta alone.
+    changed = "".join(leet(letter, Random(0), share=1) for letter in "ΘεωΕΩθαβγ")
+    assert changed == "033ΕΩθαβγ"

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from xsent.text.noise.contractions import cont
+from xsent.text.noise.contractions import Contractions, cont
 from xsent.text.noise.lexicons import Lexicons, bundled
 
 
@@ -21,7 +21,10 @@ from xsent.text.noise.lexicons import Lexicons, bundled
         ("They will go. It is.", "They'll go. It is."),  # no blank follows the second
         ("WE'RE LATE", "We are LATE"),
         ("Won't you come?", "Will not you come?"),
-        ("i can't've", "i cannot've"),  # the shorter one stands before the longer in the list
+        ("i can't've", "i cannot have"),  # the longest
+        ("y'all're late", "you all are late"),
+        ("I’m sure you don’t", "I am sure you do not"),
+        ("Ain't it", "Is not it"),
         ("is not it", "isn't it"),  # and not "ain't"
         ("Ich bin’s nicht", "Ich bin’s nicht"),
         ("", ""),
@@ -35,8 +38,19 @@ def test_letters_that_only_match_without_case_stay() -> None:
     assert cont("iſn't it", Random(0), lexicon=bundled().cont) == "iſn't it"
 
 
-def test_the_first_letter_stays_even_where_the_full_form_has_another() -> None:
-    assert cont("Ain't it", Random(0), lexicon=bundled().cont) == "As not it"  # so does the reference
+@pytest.mark.parametrize(("short", "full"), bundled().cont.full.items())
+def test_every_contraction_is_written_out_as_the_list_says(short: str, full: str) -> None:
+    for written in (short, short.replace("'", "’")):
+        assert cont(f"x {written}, x", Random(0), lexicon=bundled().cont) == f"x {full}, x"
+        capital = written[0].upper() + written[1:]
+        assert cont(capital, Random(0), lexicon=bundled().cont) == full[0].upper() + full[1:]
+
+
+def test_the_released_list_is_searched_as_the_release_does() -> None:
+    lexicon = Contractions({"can't": "cannot", "can't've": "cannot have", "ain't": "is not"}, as_released=True)
+    assert cont("i can't've", Random(0), lexicon=lexicon) == "i cannot've"  # the first of the list
+    assert cont("Ain't it", Random(0), lexicon=lexicon) == "As not it"  # the first letter stays
+    assert cont("I can’t", Random(0), lexicon=lexicon) == "I can’t"
 
 
 def test_all_negations_and_pronouns_are_written_out() -> None:

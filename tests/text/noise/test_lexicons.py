@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from xsent.text.noise.lexicons import Lexicons, bundled, from_folder
+from xsent.text.noise.tokenizer import pieces
 from xsent.text.words import sections
 
 LISTS = ["abbreviations", "acronyms", "calendar", "contractions", "dyslexia", "misspellings", "slang"]
@@ -59,6 +60,44 @@ def test_a_bundled_entry_is_found_at_the_start_of_a_sentence_too() -> None:
 
 def test_a_homophone_is_not_its_own() -> None:
     assert all(word not in others and others for word, others in bundled().homo.items())
+
+
+def test_every_homophone_can_be_found() -> None:
+    lists = bundled().homo
+    assert all(word == word.lower() and len(pieces(word)) == 1 for word in lists)
+    assert lists["eye"] == ("I",)
+    assert lists["i"] == ("eye",)
+    assert "they're" in lists["their"]
+
+
+SPELLINGS = [
+    "license licence", "practice practise", "judgment judgement", "fulfil fulfill", "gauge gage", "center centre",
+    "dependent dependant", "publicly publically", "theater theatre", "program programme", "gray grey",
+    "defense defence", "offense offence", "catalog catalogue", "check cheque", "jewelry jewellery", "skillful skilful",
+    "traveler traveller", "aging ageing", "acknowledgment acknowledgement", "toward towards", "skeptical sceptical",
+]  # fmt: skip
+
+
+def one_spelling(word: str) -> str:
+    """British and American spellings of a word become one text."""
+    for one, other in map(str.split, SPELLINGS):
+        if word == other:
+            return one
+    word = re.sub(r"(?<=\w\w)our(s|ed|ing|ite|ites|ful|able)?$", r"or\1", word)
+    word = re.sub("ise(s|d|r|rs)?$|ising$|isation$", lambda match: match.group().replace("is", "iz", 1), word)
+    word = re.sub("lyse(d|s)?$", r"lyze\1", word)
+    return re.sub("(?<=[aeo])ll(ed|ing|er|ers)$", r"l\1", word)
+
+
+def test_no_misspelling_is_the_spelling_of_another_country() -> None:
+    assert one_spelling("favourite") == one_spelling("favorite") == "favorite"
+    assert one_spelling("travelling") == one_spelling("traveling")
+    assert one_spelling("realise") == one_spelling("realize")
+    same = [
+        (word, error) for word, errors in bundled().spel.items() for error in errors
+        if one_spelling(word) == one_spelling(error)
+    ]  # fmt: skip
+    assert same == []
 
 
 def test_the_folder_replaces_what_it_has(nl_augmenter: Lexicons) -> None:
@@ -128,6 +167,10 @@ def test_a_small_folder_is_read(folder: Path) -> None:
         ("dyslexia_words_swap/data.json", '{"similar": {"of": ""}}', "key 'similar': expected an object"),
         (RULES, "cu = see you\nul8r see\n", "_en.txt:2: expected 'short = phrase'"),
         (RULES, "cu = see ?+\n", r"_en.txt:1: expected a word.*found '\?\+'"),
+        (RULES, "cu = see you\nso = (so good\n", r"_en.txt:2: expected a word.*found '\(so'"),
+        (RULES, 'oh = oh "\n', "_en.txt:1: expected a word"),
+        (RULES, "so = so + good\n", r"_en.txt:1: expected a word.*found '\+'"),
+        (RULES, "cu = see you ul8r = see you later\n", "_en.txt:1: expected one 'short = phrase'"),
         (ACRONYMS, "HR:Human\nIT\n", "abbreviations.txt:2: expected 'short:full"),
         ("slangificator/Slang_Nouns.txt", "man,bloke\n", "Slang_Nouns.txt:1: expected 3 columns.*'man,bloke'"),
         ("slangificator/Slang_Adverbs.txt", "a,b\n\nc,d\n", "Slang_Adverbs.txt:2: expected 2 columns"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -15,6 +16,7 @@ import pytest
 import yaml
 
 from tests.helpers import ROOT
+from xsent.text import words
 from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Applied, Noised, Noiser, noise_all
 
 SENTENCES = [
@@ -153,7 +155,7 @@ def test_a_process_that_cannot_begin_is_an_error_that_says_so() -> None:
         "from tests.text.noise.test_noiser import noiser\nfrom xsent.text.noise import noise_all\n"
         "noise_all(noiser(), ['a'] * 5000, range(5000), workers=2)"
     )  # a script on standard input is no file that another process could begin with
-    done = subprocess.run([sys.executable, "-"], input=code, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-"], input=code, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert "ChildProcessError: a process that makes noise ended early" in done.stderr
 
 
@@ -251,10 +253,27 @@ def test_line_breaks_at_the_ends_go_and_others_become_spaces() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"transform": "fingers"}, "transform 'fingers': expected mix_all or one of abr1, abr2, abr3, fing, homo, "),
+        (
+            {"transform": "fingers"},
+            "noise.transform 'fingers': expected mix_all or one of abr1, abr2, abr3, fing, homo, ",
+        ),
         ({"selection": 1.1}, "selection=1.1: expected a value from 0 to 1"),
         ({"selection": float("nan")}, "selection=nan: expected a value from 0 to 1"),
         ({"factors": [0.5, 1.0, 3.0]}, "parameters.homo.probability=0.5 times the factor 3.0=1.5: expected a value"),
+        ({"selection": None}, "noise.selection=None: expected a number from 0 to 1"),
+        ({"selection": "0.1"}, "noise.selection='0.1': expected a number from 0 to 1"),
+        ({"selection": True}, "noise.selection=True: expected a number from 0 to 1"),
+        ({"factors": None}, "noise.factors=None: expected a list of numbers"),
+        ({"factors": 1.0}, "noise.factors=1.0: expected a list of numbers"),
+        ({"factors": ["a", 1.0, 1.0]}, "noise.factors=['a', 1.0, 1.0]: expected numbers, found 'a'"),
+        ({"factor_weights": "abc"}, "noise.factor_weights='abc': expected a list of numbers"),
+        ({"factor_weights": [0.5, None, 0.5]}, "noise.factor_weights=[0.5, None, 0.5]: expected numbers, found None"),
+        ({"parameters": None}, "noise.parameters=None: expected values by transformation"),
+        ({"seed": None}, "noise.seed=None: expected a whole number"),
+        ({"seed": 1.5}, "noise.seed=1.5: expected a whole number"),
+        ({"seed": True}, "noise.seed=True: expected a whole number"),
+        ({"seed": -1, "reference_rng": True}, "noise.seed=-1: expected 0 to 2^32 - 1 with reference_rng=true"),
+        ({"seed": 2**32, "reference_rng": True}, "noise.seed=4294967296: expected 0 to 2^32 - 1"),
         ({"factors": [1.0]}, "expected a weight >= 0 for each of 1 factors"),
         ({"factor_weights": [0.5, 0.5, 0.5]}, "expected a sum of 1, found 1.5"),
     ],
@@ -269,16 +288,34 @@ def test_values_that_cannot_be_are_named(changes: dict[str, Any], said: str) -> 
     ("name", "values", "said"),
     [
         ("fing", {"probability": -0.1}, "parameters.fing.probability=-0.1: expected a value from 0 to 1"),
+        ("fing", {"probability": None}, "noise.parameters.fing.probability=None: expected a number from 0 to 1"),
+        ("fing", {"probability": True}, "noise.parameters.fing.probability=True: expected a number from 0 to 1"),
+        ("fing", 0.1, "noise.parameters.fing=0.1: expected values by name"),
         ("spac", {"remove": 0.1}, "parameters.spac: expected ['remove', 'add'], found ['remove']"),
         ("cont", {"probability": 0.1}, "parameters.cont: expected [], found ['probability']"),
         ("typo", {"probability": 0.1}, "parameters of ['typo']: expected one of abr1, "),
     ],
 )
-def test_parameters_that_cannot_be_are_named(name: str, values: dict[str, float], said: str) -> None:
+def test_parameters_that_cannot_be_are_named(name: str, values: Any, said: str) -> None:
     parameters = yaml.safe_load((ROOT / "conf" / "noise" / "default.yaml").read_text(encoding="utf-8"))["parameters"]
     with pytest.raises(ValueError, match="expected") as error:
         noiser(parameters=parameters | {name: values})
     assert said in str(error.value)
+
+
+def test_a_single_transformation_takes_any_probability_and_the_mixture_what_its_factors_leave() -> None:
+    path = ROOT / "conf" / "noise" / "default.yaml"
+    parameters = yaml.safe_load(path.read_text(encoding="utf-8"))["parameters"]
+    certain = parameters | {"homo": {"probability": 1}}
+    alone = noiser(transform="homo", parameters=certain)
+    assert alone("to", 0).text != "to"
+    with pytest.raises(ValueError, match=r"noise.parameters.homo.probability=1 times the factor 1.5=1.5: expected"):
+        alone.with_transform(MIX_ALL)
+
+
+def test_a_seed_may_be_any_whole_number_without_the_replay() -> None:
+    sentence = " ".join(SENTENCES)
+    assert len({noiser(transform="fing", seed=seed)(sentence, 0).text for seed in (-1, 0, 2**32)}) == 3
 
 
 def test_a_misspelt_transformation_is_named_by_with_transform_too() -> None:
@@ -292,6 +329,29 @@ def test_the_digest_changes_with_whatever_changes_the_noise(tmp_path: Path) -> N
     assert len({one.digest() for one in [made, *others]}) == 5
     assert made.with_seed(1).with_seed(0).digest() == made.digest() == noiser().digest()
     assert made.with_seed(1)(SENTENCES[0], 1) == noiser(seed=1)(SENTENCES[0], 1)
+
+
+@pytest.mark.parametrize("name", ["keyboard", "leet", "tokenizer", "grammar", "verbs"])
+def test_the_digest_changes_with_the_tables_of_the_code(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = noiser().digest()
+    folder = tmp_path / "words"
+    shutil.copytree(ROOT / "xsent" / "assets" / "words", folder)
+    with (folder / f"{name}.txt").open("a", encoding="utf-8") as file:
+        file.write("\n[qwerty]\nq w\n")
+    monkeypatch.setattr(words, "_FOLDER", folder)
+    words.sections.cache_clear()
+    try:
+        assert noiser().digest() != before
+    finally:
+        words.sections.cache_clear()
+
+
+def test_the_digest_changes_with_the_version_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = noiser().digest()
+    monkeypatch.setattr("xsent.text.noise.noiser.NOISE_VERSION", 0)
+    assert noiser().digest() != before
 
 
 def test_the_digest_changes_with_the_word_lists(shared_data: Path) -> None:

@@ -89,6 +89,11 @@ def test_homo_draws_once_a_piece_and_once_more_for_a_replaced_one() -> None:
     assert rng.getstate() == expected.getstate()
 
 
+def test_spel_makes_all_white_space_one_blank_in_any_script() -> None:
+    # As in the reference, which splits and joins.
+    assert spel("Привет,  мир!\t今日は", Random(0), probability=0, lexicon=bundled().spel) == "Привет, мир! 今日は"
+
+
 @pytest.mark.parametrize("sentence", ["Привет, мир!", "今日は晴れ。", "😀🎉", "x", ""])
 def test_other_scripts_pass_unchanged(sentence: str) -> None:
     lists = bundled()

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from xsent.text.noise.parts_of_speech import is_verb
@@ -19,15 +19,26 @@ class Abbreviations:
 
     phrases: Mapping[str, tuple[str, ...]]
     words: Mapping[str, tuple[str, ...]]
+    whole_words: bool = False  # phrases between word boundaries only; the released ones match within words too
 
     def present(self, text: str) -> set[int]:
-        """Places in the list of the phrases that stand anywhere in a text, within words too."""
+        """Places in the list of the phrases that stand in a text."""
         found = set()
         for size in self._sizes:
             starts = {text[at : at + size] for at in range(len(text))}
             for start in starts & self._by_start.keys():
                 found |= {place for place, phrase in self._by_start[start] if phrase in text}
-        return found
+        return {place for place in found if self._stands(place, text)} if self.whole_words else found
+
+    def shortened(self, text: str, place: int, short: str) -> str:
+        """A text with a short form in place of a phrase, wherever it stands."""
+        phrase, _ = self.numbered[place]
+        if self.whole_words:
+            return _between_boundaries(phrase).sub(lambda _: short, text)
+        return text.replace(phrase, short)
+
+    def _stands(self, place: int, text: str) -> bool:
+        return bool(_between_boundaries(self.numbered[place][0]).search(text))
 
     @cached_property
     def numbered(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -46,6 +57,12 @@ class Abbreviations:
         return sorted({len(start) for start in self._by_start})
 
 
+@lru_cache(maxsize=1 << 12)  # more than there are bundled phrases
+def _between_boundaries(phrase: str) -> re.Pattern[str]:
+    """A phrase with no letter or digit beside it, nor one behind an apostrophe: "you have" is not in "you haven't"."""
+    return re.compile(rf"(?<![^\W_])(?<![^\W_]['’]){re.escape(phrase)}(?!['’]?[^\W_])")
+
+
 _START = 4  # letters of a phrase that are looked up first: few phrases share them, and few are shorter
 
 
@@ -56,7 +73,8 @@ def abr1(sentence: str, rng: random.Random, *, probability: float, lexicon: Abbr
         sentence: any text.
         rng: drawn from once for every phrase of the list, then once for every listed word of the sentence.
         probability: of each phrase (all its occurrences change at once) and of each word.
-        lexicon: phrases match as substrings, words as whole pieces; both mind the case.
+        lexicon: phrases match as substrings (those of this project between word boundaries), words as whole pieces;
+            both mind the case.
 
     Source:
         NL-Augmenter's abbreviation_transformation (arXiv:2112.02721), as Nishimwe et al. 2024 use it.
@@ -70,8 +88,7 @@ def abr1(sentence: str, rng: random.Random, *, probability: float, lexicon: Abbr
         if not waiting:
             break
         done = min(waiting)
-        phrase, short = lexicon.numbered[done]
-        text = text.replace(phrase, _one_of(short, rng))
+        text = lexicon.shortened(text, done, _one_of(lexicon.numbered[done][1], rng))
     return " ".join([_shortened(piece.text, rng, probability, lexicon.words) for piece in pieces(text)])
 
 
@@ -130,21 +147,27 @@ def rule(label: str, phrase: str) -> Rule:
 
 
 def _element(written: str) -> Element:
-    if written[0] in "?[<%!" or "|" in written:
-        raise ValueError(f"expected a word, a quoted sign or an optional word, found {written!r}")
-    if len(written) > 2 and written[0] == written[-1] == '"':
-        return Element((written[1:-1],))
+    if match := _QUOTED.fullmatch(written):
+        return Element((match[1],))
     if match := _OPTIONAL.fullmatch(written):
         before, inside, after = match.groups()
-        if before or after:
-            return Element((before + after, before + inside + after))
-        return _element(inside)._replace(optional=True)
+        if not before and not after:
+            return _element(inside)._replace(optional=True)
+        return Element((_plain(before + after, written), _plain(before + inside + after, written)))
     if written[-1] in "+*":
-        return Element((written[:-1],), optional=written[-1] == "*", repeated=True)
-    return Element((written,))
+        return Element((_plain(written[:-1], written),), optional=written[-1] == "*", repeated=True)
+    return Element((_plain(written, written),))
 
 
-_OPTIONAL = re.compile(r"([^(]*)\((.+)\)([^)]*)")
+def _plain(word: str, written: str) -> str:
+    """A word of an element, in which no notation is left."""
+    if not word or word[0] in "?[<%!" or any(sign in word for sign in '|"()'):
+        raise ValueError(f"expected a word, a quoted sign or an optional word, found {written!r}")
+    return word
+
+
+_QUOTED = re.compile(r'"([^"]+)"')
+_OPTIONAL = re.compile(r"([^()]*)\(([^()]+)\)([^()]*)")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from xsent.text.noise.abbreviations import Abbreviations, Acronyms, Element, Rule, Rules, rule, rule_words
 from xsent.text.noise.contractions import Contractions
 from xsent.text.noise.slang import Slang
+from xsent.text.noise.tokenizer import pieces
 from xsent.text.noise.words import Calendar, Confusions
 from xsent.text.words import sections
 
@@ -44,10 +45,11 @@ def bundled() -> Lexicons:
     abbreviations = sections("abbreviations")
     phrases = _several(abbreviations["phrases"])
     words = _several(abbreviations["words"])
+    frequent = _several(abbreviations["frequent words"])
     slang = sections("slang")
     contractions = sections("contractions")
     return Lexicons(
-        abr1=Abbreviations(_with_capitals(phrases), _with_capitals(words)),
+        abr1=Abbreviations(_as_written(phrases), _as_written({**words, **frequent}), whole_words=True),
         abr2=Rules(tuple(_rules({**phrases, **words}))),
         abr3=Acronyms(tuple(_pairs(sections("acronyms")["business"], "="))),
         homo=_homophones(sections("homophones")),
@@ -86,7 +88,7 @@ def from_folder(folder: Path) -> Lexicons:
         ),
         abr2=_rule_file(folder / "insert_abbreviation" / "replacement_rules_en.txt"),
         abr3=_acronym_file(folder / "replace_abbreviation_and_acronyms" / "abbreviations.txt"),
-        cont=Contractions(dict(_pairs(sections("contractions")["common"], "="))),
+        cont=Contractions(dict(_pairs(sections("contractions")["common"], "=")), as_released=True),
         dysl=_confusion_file(folder / "dyslexia_words_swap" / "data.json"),
         spel=_json(folder / "replace_spelling" / "spell_errors.json", _texts),
         slng=Slang(
@@ -125,10 +127,14 @@ def _forms(slang: str) -> tuple[str, str]:
     return singular, plural or singular
 
 
-def _with_capitals(short_forms: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """With every entry as it stands at the start of a sentence, where its short form has no capital either."""
-    capitals = {full[0].upper() + full[1:]: short for full, short in short_forms.items()}
-    return {**short_forms, **capitals}
+def _as_written(short_forms: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """With every entry as it stands at the start of a sentence, and with a curled apostrophe, unless it is listed."""
+    found = dict(short_forms)
+    for full, short in short_forms.items():
+        for written in (full, full[0].upper() + full[1:]):
+            found.setdefault(written, short)
+            found.setdefault(written.replace("'", "’"), short)
+    return found
 
 
 def _rules(short_forms: Mapping[str, tuple[str, ...]]) -> Iterable[Rule]:
@@ -139,13 +145,15 @@ def _rules(short_forms: Mapping[str, tuple[str, ...]]) -> Iterable[Rule]:
 
 
 def _homophones(groups: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The other words of all groups a word is in."""
+    """The other words of all groups a word is in; a word of several pieces ("they're") is written, but never found."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in (*groups["alike"], *groups["nearly"]):
         group = entry.split()
         for word in group:
-            others = (*found.get(word, ()), *group)
-            found[word] = tuple(dict.fromkeys(other for other in others if other != word))
+            key = word.lower()
+            if len(pieces(key)) == 1:
+                others = (*found.get(key, ()), *group)
+                found[key] = tuple(dict.fromkeys(other for other in others if other != word))
     return found
 
 
@@ -225,11 +233,21 @@ def _rule_file(path: Path) -> Rules:
         if "=" not in words:
             raise ValueError(f"{path}:{number}: expected 'short = phrase', found {line!r}")
         sign = words.index("=")
+        label, phrase = " ".join(words[:sign]), words[sign + 1 :]
+        if " ".join(words) in _SLIPS:
+            found.append(Rule(label, tuple(Element((word,)) for word in phrase)))
+            continue
+        if "=" in phrase:
+            raise ValueError(f"{path}:{number}: expected one 'short = phrase', found {line!r}")
         try:
-            found.append(rule(" ".join(words[:sign]), " ".join(words[sign + 1 :])))
+            found.append(rule(label, " ".join(phrase)))
         except ValueError as error:
             raise ValueError(f"{path}:{number}: {error}") from error
     return Rules(tuple(found))
+
+
+# Two lines of the released file are not in its notation: they are taken word by word.
+_SLIPS = {"cad = control + alt + delete", "g2tu = got to tellg4c = going for coffee"}
 
 
 def _acronym_file(path: Path) -> Acronyms:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import asdict
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from random import Random
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from xsent import __version__
 from xsent.text.noise.abbreviations import abr1, abr2, abr3
@@ -29,12 +29,16 @@ from xsent.text.noise.plans import (
 )
 from xsent.text.noise.slang import slng
 from xsent.text.noise.words import dysl, homo, spel, week
+from xsent.text.words import sections
 
 _FUNCTIONS: dict[str, Callable[..., str]] = {
     "abr1": abr1, "abr2": abr2, "abr3": abr3, "fing": fing, "homo": homo, "cont": cont, "dysl": dysl, "leet": leet,
     "spel": spel, "slng": slng, "week": week, "spac": spac,
 }  # fmt: skip
 _WITHOUT_LEXICON = {"fing", "leet", "spac"}
+# Raise it whenever a change of the code, not of a word list, changes what comes out: stored noise is then made anew.
+NOISE_VERSION = 1
+_TABLES = ("keyboard", "leet", "tokenizer", "grammar", "verbs")  # word lists of the code, not of the lexicons
 
 
 class Noised(NamedTuple):
@@ -61,7 +65,8 @@ class Noiser:
 
     Raises:
         FileNotFoundError: a file of ``resources`` is missing.
-        ValueError: an unknown transformation, a parameter missing or too many, a value outside [0, 1], or a file
+        ValueError: an unknown transformation, a parameter missing or too many, a value of the wrong type or outside
+            [0, 1] (in ``mix_all`` also times a factor), a seed that the released generator does not take, or a file
             that is no lexicon.
 
     Source:
@@ -80,11 +85,23 @@ class Noiser:
         resources: str | None,
         reference_rng: bool,
     ) -> None:
-        _check_transform(transform)
+        if transform not in (MIX_ALL, *TRANSFORMATIONS):
+            raise ValueError(
+                f"noise.transform {transform!r}: expected {MIX_ALL} or one of {', '.join(TRANSFORMATIONS)}"
+            )
+        self._values: dict[str, Any] = {
+            "transform": transform, "seed": seed, "selection": selection, "parameters": parameters, "factors": factors,
+            "factor_weights": factor_weights, "resources": resources, "reference_rng": reference_rng,
+        }  # fmt: skip
         self.transform = transform
         self.seed = seed
         self.reference_rng = reference_rng
-        self.mixture = Mixture(selection, _in_order(parameters), tuple(factors), tuple(factor_weights))
+        _check_seed(seed, reference_rng)
+        self.mixture = Mixture(
+            selection, _in_order(parameters), _listed("factors", factors), _listed("factor_weights", factor_weights)
+        )
+        if transform == MIX_ALL:
+            self.mixture.check_scaled()
         self.lexicons = bundled() if resources is None else from_folder(Path(resources))
 
     def __call__(self, sentence: str, key: int) -> Noised:
@@ -113,9 +130,7 @@ class Noiser:
 
     def with_seed(self, seed: int) -> Self:
         """The same with another seed, e.g. for another epoch."""
-        other = copy(self)
-        other.seed = seed
-        return other
+        return self._with(seed=seed)
 
     def with_transform(self, transform: str) -> Self:
         """The same with another transformation.
@@ -123,16 +138,21 @@ class Noiser:
         Raises:
             ValueError: there is none of that name.
         """
-        _check_transform(transform)
-        other = copy(self)
-        other.transform = transform
-        return other
+        return self._with(transform=transform)
 
     def digest(self) -> str:
-        """Hex digest of everything that decides the noise: all values, what is in the lexicons, and this package."""
+        """Hex digest of everything that decides the noise: all values, all word lists, the versions of the code."""
         values = [self.transform, self.seed, asdict(self.mixture), self.reference_rng]
-        values += [self.lexicons.digest(), __version__]
+        values += [self.lexicons.digest(), {name: sections(name) for name in _TABLES}, NOISE_VERSION, __version__]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[()]]:
+        # Other processes read the word lists themselves: one that dies while it is sent more than a pipe holds
+        # would leave this process waiting for ever.
+        return partial(type(self), **self._values), ()
+
+    def _with(self, **changes: Any) -> Self:
+        return type(self)(**self._values | changes)
 
     @property
     def _default(self) -> Applied:
@@ -155,20 +175,32 @@ def _one_line(text: str) -> str:
     return text.strip("\r\n").replace("\n", " ")
 
 
-def _check_transform(transform: str) -> None:
-    if transform not in (MIX_ALL, *TRANSFORMATIONS):
-        raise ValueError(f"transform {transform!r}: expected {MIX_ALL} or one of {', '.join(TRANSFORMATIONS)}")
+def _check_seed(seed: object, reference_rng: bool) -> None:
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise ValueError(f"noise.seed={seed!r}: expected a whole number")
+    if reference_rng and not 0 <= seed < 2**32:
+        raise ValueError(f"noise.seed={seed}: expected 0 to 2^32 - 1 with reference_rng=true, as numpy's generator")
+
+
+def _listed(name: str, values: object) -> tuple[Any, ...]:
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise ValueError(f"noise.{name}={values!r}: expected a list of numbers")
+    return tuple(values)
 
 
 def _in_order(parameters: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
     """The values by transformation, in the order of ``PARAMETERS``."""
+    if not isinstance(parameters, Mapping):
+        raise ValueError(f"noise.parameters={parameters!r}: expected values by transformation")
     unknown = parameters.keys() - PARAMETERS.keys()
     if unknown:
-        raise ValueError(f"parameters of {sorted(unknown)}: expected one of {', '.join(TRANSFORMATIONS)}")
+        raise ValueError(f"noise.parameters of {sorted(unknown)}: expected one of {', '.join(TRANSFORMATIONS)}")
     values = {}
     for name, expected in PARAMETERS.items():
         given = parameters.get(name, {})
+        if not isinstance(given, Mapping):
+            raise ValueError(f"noise.parameters.{name}={given!r}: expected values by name")
         if set(given) != set(expected):
-            raise ValueError(f"parameters.{name}: expected {list(expected)}, found {sorted(given)}")
+            raise ValueError(f"noise.parameters.{name}: expected {list(expected)}, found {sorted(given)}")
         values[name] = tuple(given[one] for one in expected)
     return values

@@ -61,7 +61,7 @@ class Mixture:
         weights: probability of each factor.
 
     Raises:
-        ValueError: a probability is outside [0, 1], also a default times a factor; or weights do not fit.
+        ValueError: a value is no number, a probability is outside [0, 1], or weights do not fit.
 
     Source:
         Nishimwe et al. 2024, section 4, and the released script, which says what the text leaves open.
@@ -74,15 +74,31 @@ class Mixture:
 
     def __post_init__(self) -> None:
         _check_share("selection", self.selection)
+        for name, values in (("factors", self.factors), ("factor_weights", self.weights)):
+            for value in values:
+                if not is_number(value):
+                    raise ValueError(f"noise.{name}={list(values)}: expected numbers, found {value!r}")
         if len(self.factors) != len(self.weights) or any(weight < 0 for weight in self.weights):
             raise ValueError(
-                f"factor_weights={list(self.weights)}: expected a weight >= 0 for each of {len(self.factors)} factors"
+                f"noise.factor_weights={list(self.weights)}: expected a weight >= 0"
+                f" for each of {len(self.factors)} factors"
             )
         if not math.isclose(sum(self.weights), 1):
-            raise ValueError(f"factor_weights={list(self.weights)}: expected a sum of 1, found {sum(self.weights)}")
+            raise ValueError(
+                f"noise.factor_weights={list(self.weights)}: expected a sum of 1, found {sum(self.weights)}"
+            )
         for name, defaults in self.parameters.items():
             for parameter, default in zip(PARAMETERS[name], defaults, strict=True):
                 _check_share(f"parameters.{name}.{parameter}", default)
+
+    def check_scaled(self) -> None:
+        """Check what only ``mix_all`` draws: a single transformation may have any parameter.
+
+        Raises:
+            ValueError: a default times a factor is outside [0, 1].
+        """
+        for name, defaults in self.parameters.items():
+            for parameter, default in zip(PARAMETERS[name], defaults, strict=True):
                 for factor in self.factors:
                     _check_share(f"parameters.{name}.{parameter}={default} times the factor {factor}", default * factor)
 
@@ -121,6 +137,13 @@ class Mixture:
             yield tuple(plan)
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _check_share(name: str, value: float) -> None:
+    if not is_number(value):
+        raise ValueError(f"noise.{name}={value!r}: expected a number from 0 to 1")
     if not 0 <= value <= 1:
-        raise ValueError(f"{name}={value}: expected a value from 0 to 1")
+        raise ValueError(f"noise.{name}={value}: expected a value from 0 to 1")
