@@ -5,6 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-for name in ("startup", "encoding", "oracle_step", "search", "gradient_caching", "paraphrase_speed"):
+for name in ("startup", "encoding", "oracle_step", "search", "gradient_caching", "paraphrase_speed", "noise"):
     print(f"== {name}", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

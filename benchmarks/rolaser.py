@@ -30,6 +30,7 @@ from xsent.batch import Embedder
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.data.whole_file import whole_file
 from xsent.evaluation.evaluator import Evaluator
+from xsent.models.chunks import embed_in_chunks
 from xsent.run import build, load_config
 from xsent.run.building import build_recipe
 from xsent.run.training import train_run
@@ -159,7 +160,7 @@ def shares(sentences: int) -> None:
             took[part] = time.perf_counter() - start
             return result
 
-        texts, keys = data.texts, data._hashes.tolist()
+        texts, keys = data.texts, range(len(data.texts))
         noisy = timed("noise (one process)", lambda: [one.text for one in data.noise.noised(texts, keys)])
         timed("tokenising both sides", lambda: [encoder.tokenize(side) for side in (texts, noisy)])
         store = EmbeddingStore(Path(folder) / "cache")
@@ -172,8 +173,9 @@ def shares(sentences: int) -> None:
 
         def epoch() -> None:
             for batch in batches:
+                mask = batch.noisy.attention_mask.bool()
                 with torch.autocast("cpu", dtype=torch.bfloat16):
-                    (vectors,) = recipe._vectors([batch.noisy])
+                    vectors = embed_in_chunks(encoder, batch.noisy.input_ids[mask], mask.sum(dim=1), at_once=None)
                 loss = recipe.loss(vectors, batch.teacher, rows=slice(0, len(vectors)))
                 optimizer.zero_grad()
                 loss.backward()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
+from tqdm import tqdm
 
 from xsent.batch import DistillationBatch, FileEmbedder, Pairs, Tokenizer
 from xsent.data.embedding_store import EmbeddingStore
@@ -123,10 +124,8 @@ class UgcData(TrainingData):
         if self.splits:
             return
         log.info("reading data=%s", self.name)
-        found = {sentence.text: sentence.lang for sentence in self.reader(self.ledger, self.root)}
-        given: dict[str, str] = {}
-        if self.valid_root is not None:
-            given = {sentence.text: sentence.lang for sentence in self.reader(self.ledger, self.valid_root)}
+        found = self._languages_of(self.root)
+        given = {} if self.valid_root is None else self._languages_of(self.valid_root)
         to_validate = {plain(text) for text in given}
         of_training = [text for text in found if plain(text) not in to_validate]
         hashes = text_hashes(of_training)
@@ -139,6 +138,12 @@ class UgcData(TrainingData):
         self.languages = sorted(set(language_of.values()))
         self._lang = np.array([self.languages.index(language_of[text]) for text in self.texts], dtype=np.int64)
         self._split(len(of_training))
+
+    def _languages_of(self, root: str) -> dict[str, str]:
+        """Language by distinct sentence, in the order of the files."""
+        found = self.reader(self.ledger, root)
+        bar = tqdm(found, desc="reading", unit=" sentences", unit_scale=True, delay=2, leave=False, disable=rank() > 0)
+        return {sentence.text: sentence.lang for sentence in bar}
 
     def _split(self, of_training: int) -> None:
         # Letter case and punctuation do not count: "Go home!" and "go home" are in one split.

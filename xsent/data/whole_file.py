@@ -15,7 +15,13 @@ def whole_file(path: Path) -> Iterator[TextIO]:
 
     It appears under its name when the block ends; when the block raises, an earlier file stays and
     nothing is left behind.
+
+    Raises:
+        ValueError: there is something else than a file under the name, such as a folder or a device.
     """
+    if path.exists() and not path.is_file():
+        # Renamed onto, /dev/null would be a plain file from then on.
+        raise ValueError(f"{path}: expected a file to write, or none yet, found something else (a folder or device)")
     path.parent.mkdir(parents=True, exist_ok=True)
     # Several processes may write the same content at once.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")

@@ -130,15 +130,15 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
         size = len(batch.teacher)
         teacher, start = gather_rows(batch.teacher), rank() * size
         rows = slice(start, start + size)
-        sides = [side for name, side in self._sides(batch).items() if self.weights[name]]
-        vectors = iter(self._vectors(sides))
-        terms = {
-            name: self.loss(next(vectors), teacher, rows=rows) if weight else teacher.new_zeros(())
-            for name, weight in self.weights.items()
-        }
-        loss = weighted_sum(DistillationTerms(**terms), self.weights)
+        sides = {"noisy": batch.noisy, "clean": batch.standard}
+        wanted = [name for name in sides if self.weights[name]]  # a side without weight is not encoded
+        vectors = self._vectors([sides[name] for name in wanted])
+        terms = DistillationTerms(*(teacher.new_zeros(()) for _ in sides))._replace(
+            **{name: self.loss(own, teacher, rows=rows) for name, own in zip(wanted, vectors, strict=True)}
+        )
+        loss = weighted_sum(terms, self.weights)
         self.check_finite(loss, batch.pairs)
-        self.log_terms("train", {"loss": loss, **terms}, size)
+        self.log_terms("train", {"loss": loss, **terms._asdict()}, size)
         self.count_batch()
         return loss
 
@@ -150,9 +150,6 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
         of_standard, of_noisy = (measure(side, teacher, rows=rows) for side in (standard, noisy))
         terms = {"loss": of_standard + of_noisy, "standard": of_standard, "noisy": of_noisy}
         self.log_terms("val", terms, len(teacher))
-
-    def _sides(self, batch: DistillationBatch) -> dict[str, Tokens]:
-        return {"noisy": batch.noisy, "clean": batch.standard}
 
     def _vectors(self, sides: list[Tokens]) -> list[Tensor]:
         # All sides in one go: among more sentences there are more of one length to share a run.
