@@ -113,6 +113,12 @@ def test_equal_sentences_get_other_noise_with_another_key_or_seed(transform: str
     assert made(sentence, 3) == noiser(transform=transform)(sentence, 3)
 
 
+def test_another_seed_or_transformation_reads_no_word_list_again(shared_data: Path) -> None:
+    made = noiser(resources=str(shared_data / "nlaugmenter"))
+    assert made.with_seed(3).with_transform("spel").lexicons is made.lexicons
+    assert made.with_seed(3).digest() == noiser(resources=str(shared_data / "nlaugmenter"), seed=3).digest()
+
+
 def test_a_transformation_draws_the_same_alone_and_in_the_mixture() -> None:
     mixture = noiser()
     keys = [key for key in range(3_000) if mixture(SENTENCES[0], key).applied == (Applied("fing", (0.05,)),)]

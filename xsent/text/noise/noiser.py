@@ -85,24 +85,32 @@ class Noiser:
         resources: str | None,
         reference_rng: bool,
     ) -> None:
+        self._take(
+            transform=transform, seed=seed, selection=selection, parameters=parameters, factors=factors,
+            factor_weights=factor_weights, resources=resources, reference_rng=reference_rng,
+        )  # fmt: skip
+        self.lexicons = bundled() if resources is None else from_folder(Path(resources))
+
+    def _take(self, **values: Any) -> None:
+        """Check and keep everything but the word lists."""
+        transform, seed, reference_rng = (values[name] for name in ("transform", "seed", "reference_rng"))
         if transform not in (MIX_ALL, *TRANSFORMATIONS):
             raise ValueError(
                 f"noise.transform {transform!r}: expected {MIX_ALL} or one of {', '.join(TRANSFORMATIONS)}"
             )
-        self._values: dict[str, Any] = {
-            "transform": transform, "seed": seed, "selection": selection, "parameters": parameters, "factors": factors,
-            "factor_weights": factor_weights, "resources": resources, "reference_rng": reference_rng,
-        }  # fmt: skip
-        self.transform = transform
-        self.seed = seed
-        self.reference_rng = reference_rng
         _check_seed(seed, reference_rng)
+        self._values = values
+        self.transform: str = transform
+        self.seed: int = seed
+        self.reference_rng: bool = reference_rng
         self.mixture = Mixture(
-            selection, _in_order(parameters), _listed("factors", factors), _listed("factor_weights", factor_weights)
+            values["selection"],
+            _in_order(values["parameters"]),
+            _listed("factors", values["factors"]),
+            _listed("factor_weights", values["factor_weights"]),
         )
         if transform == MIX_ALL:
             self.mixture.check_scaled()
-        self.lexicons = bundled() if resources is None else from_folder(Path(resources))
 
     def __call__(self, sentence: str, key: int) -> Noised:
         """The noisy form of one sentence, whatever others there are.
@@ -152,7 +160,11 @@ class Noiser:
         return partial(type(self), **self._values), ()
 
     def _with(self, **changes: Any) -> Self:
-        return type(self)(**self._values | changes)
+        # Shares the word lists: with other noise in every epoch, a folder would be read anew for each batch.
+        other = object.__new__(type(self))
+        other._take(**self._values | changes)
+        other.lexicons = self.lexicons
+        return other
 
     @property
     def _default(self) -> Applied:
