@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Sampler
 
 from xsent.batch import EmbeddedBatch, FileEmbedder, Pairs, ParallelBatch, Tokenizer
+from xsent.data.batches import Batches
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.data.heldout import sample_pairs
 from xsent.data.languages import to_iso639_3
@@ -230,15 +231,13 @@ class BitextData(TrainingData):
         return self._loader(split, sampler)
 
     def _loader(self, split: str, sampler: Sampler[Rows]) -> DataLoader[Any]:
-        if self._fetch is None:
+        fetch, columns = self._fetch, self.splits[split]
+        if fetch is None:
             raise RuntimeError("call tokenize() or embed() before asking for batches")
+        group = groups(columns)
+        batches = Batches(len(group), lambda rows: fetch(columns, group, rows))
         # The sampler gives the rows of a whole batch, so `batch_size=None`: nothing is left to collate.
-        return DataLoader(
-            _Batches(self.splits[split], self._fetch),
-            sampler=sampler,
-            batch_size=None,
-            num_workers=self.num_workers,
-        )
+        return DataLoader(batches, sampler=sampler, batch_size=None, num_workers=self.num_workers)
 
     # ---- checks and messages
 
@@ -286,21 +285,6 @@ class BitextData(TrainingData):
             ", ".join(f"{len(split.source):,} {name}" for name, split in self.splits.items()),
             ", ".join(f"{language} {n:,}" for n, language in by_language if n),
         )
-
-
-class _Batches(Dataset[Any]):
-    """Whole batches by the rows they consist of."""
-
-    def __init__(self, columns: Columns, fetch: Fetch) -> None:
-        self.columns = columns
-        self.group = groups(columns)
-        self.fetch = fetch
-
-    def __getitem__(self, rows: Rows) -> ParallelBatch | EmbeddedBatch:
-        return self.fetch(self.columns, self.group, rows)
-
-    def __len__(self) -> int:
-        return len(self.group)
 
 
 def _pairs(columns: Columns, group: Rows, rows: Rows) -> Pairs:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 from xsent.batch import Pairs, RankingBatch, Tokenizer
+from xsent.data.batches import Batches
 from xsent.data.hashes import mix, text_hashes
 from xsent.data.heldout import sample_rows
 from xsent.data.labelled import LabelledReader, LabelledRow
@@ -279,7 +280,7 @@ class ParaphraseData(TrainingData):
     def train_dataloader(self) -> DataLoader[Any]:
         """Batches of the training part from ``batches_seen`` on, this rank's share of each."""
         sampler = self.train_sampler(self._strata, temperature=1)
-        batches = _Batches(len(self._strata), lambda rows_of: self.ranking_batch(*rows_of))
+        batches = Batches(len(self._strata), lambda rows_of: self.ranking_batch(*rows_of))
         return DataLoader(batches, sampler=WithEpoch(sampler), batch_size=None)
 
     def val_dataloader(self) -> DataLoader[Any]:
@@ -289,7 +290,7 @@ class ParaphraseData(TrainingData):
         sampler = EvaluationSampler(
             size, global_batch_size=self.global_batch_size, rank=rank(), world_size=world_size()
         )
-        batches = _Batches(size, lambda rows: self._batch(examples, rows, 0))
+        batches = Batches(size, lambda rows: self._batch(examples, rows, 0))
         return DataLoader(batches, sampler=sampler, batch_size=None)
 
     @property
@@ -382,17 +383,3 @@ class ParaphraseData(TrainingData):
     def _held_out_pairs(self) -> dict[str, list[KindPairs]]:
         _, _, numbered = number_rows(self.held_out)
         return {part: [one for kind in self.kinds for one in pairs_of(rows, kind)] for part, rows in numbered.items()}
-
-
-class _Batches(Dataset[Any]):
-    """Whole batches by the rows they consist of."""
-
-    def __init__(self, size: int, fetch: Callable[[Any], RankingBatch]) -> None:
-        self.size = size
-        self.fetch = fetch
-
-    def __getitem__(self, rows: Any) -> RankingBatch:
-        return self.fetch(rows)
-
-    def __len__(self) -> int:
-        return self.size

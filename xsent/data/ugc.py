@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from xsent.batch import DistillationBatch, FileEmbedder, Pairs, Tokenizer
+from xsent.data.batches import Batches
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.data.hashes import mix, plain, text_hashes
 from xsent.data.labelled_parts import check_shares
@@ -246,7 +247,7 @@ class UgcData(TrainingData):
         """Batches of the training split from ``batches_seen`` on, this rank's share of each."""
         rows = self.splits["train"]
         sampler = WithEpoch(self.train_sampler(self._lang[rows], temperature=1))
-        batches = _Batches(len(rows), lambda of: self._batch(rows, of[0], epoch=of[1]))
+        batches = Batches(len(rows), lambda of: self._batch(rows, of[0], epoch=of[1]))
         return DataLoader(batches, sampler=sampler, batch_size=None, num_workers=self.num_workers)
 
     def val_dataloader(self) -> DataLoader[Any]:
@@ -256,7 +257,7 @@ class UgcData(TrainingData):
             len(rows), global_batch_size=self.global_batch_size, rank=rank(), world_size=world_size()
         )
         return DataLoader(
-            _Batches(len(rows), lambda of: self._batch(rows, of, epoch=None)), sampler=sampler, batch_size=None
+            Batches(len(rows), lambda of: self._batch(rows, of, epoch=None)), sampler=sampler, batch_size=None
         )
 
     def _batch(self, split: Rows, places: Rows, *, epoch: int | None) -> DistillationBatch:
@@ -276,17 +277,3 @@ class UgcData(TrainingData):
         lang = torch.from_numpy(self._lang[rows])
         teacher = torch.from_numpy(self._teacher[rows])
         return DistillationBatch(self._standard.tokens(rows), noisy, teacher, Pairs(number, number, lang, lang))
-
-
-class _Batches(Dataset[DistillationBatch]):
-    """Whole batches by what the sampler says of them."""
-
-    def __init__(self, size: int, fetch: Callable[[Any], DistillationBatch]) -> None:
-        self.size = size
-        self.fetch = fetch
-
-    def __getitem__(self, of: Any) -> DistillationBatch:
-        return self.fetch(of)
-
-    def __len__(self) -> int:
-        return self.size
