@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 from tokenizers.normalizers import NFC, BertNormalizer
 from tokenizers.normalizers import Sequence as Steps
 from tokenizers.pre_tokenizers import BertPreTokenizer
@@ -31,6 +30,7 @@ from xsent.models.character_cnn import (
 )
 from xsent.models.hub import model_folder, read_json
 from xsent.models.pooled_encoder import POOLER, PooledEncoder
+from xsent.models.weights import read_weights
 
 log = logging.getLogger(__name__)
 
@@ -219,7 +219,7 @@ def _read_config(path: Path) -> BertConfig:
 
 
 def _load_weights(transformer: BertModel, folder: Path, name: str) -> None:
-    weights = _read_weights(folder)
+    weights = read_weights(folder)
     prefix = next((prefix for prefix in PREFIXES if prefix + NAMES[WORDS + "characters.weight"] in weights), "")
     published = {ours: prefix + _published(ours) for ours in transformer.state_dict()}
     missing = [theirs for theirs in published.values() if theirs not in weights]
@@ -234,17 +234,6 @@ def _load_weights(transformer: BertModel, folder: Path, name: str) -> None:
         transformer.load_state_dict({ours: weights[theirs] for ours, theirs in published.items()})
     except RuntimeError as error:
         raise ValueError(f"{folder}: weights of other sizes than config.json says: {error}") from error
-
-
-def _read_weights(folder: Path) -> Mapping[str, Tensor]:
-    if (folder / "model.safetensors").is_file():
-        return load_file(folder / "model.safetensors")
-    pickled = folder / "pytorch_model.bin"
-    if not pickled.is_file():
-        raise FileNotFoundError(f"{folder}: expected model.safetensors or pytorch_model.bin, found neither")
-    # Plain tensors: nothing of the file is executed.
-    weights: dict[str, Any] = torch.load(pickled, map_location="cpu", weights_only=True)
-    return weights
 
 
 def _published(name: str) -> str:

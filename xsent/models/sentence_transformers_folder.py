@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import nn
 
 from xsent.models.hub import read_json
+from xsent.models.weights import read_weights
 
 # sentence-transformers' names of ways to pool -> ours; their order is that of a concatenation.
 POOLINGS = {"cls": "cls", "max": "max", "mean": "mean"}
@@ -106,22 +105,12 @@ def _dense(folder: Path) -> list[nn.Module]:
     plain = options.get("module_input_name", "sentence_embedding") == "sentence_embedding"
     if not plain or options.get("use_residual", False):
         raise ValueError(f"{path}: expected a plain Dense of the sentence embedding, found {options}")
-    weights = _weights(folder)
+    weights = read_weights(folder)
     has_bias = "linear.bias" in weights
     out_features, in_features = weights["linear.weight"].shape
     linear = nn.Linear(in_features, out_features, bias=has_bias)
     linear.load_state_dict({name.removeprefix("linear."): value.float() for name, value in weights.items()})
     return [linear, _activation(options.get("activation_function", "torch.nn.modules.activation.Tanh"), path)]
-
-
-def _weights(folder: Path) -> dict[str, Tensor]:
-    if (folder / "model.safetensors").is_file():
-        return load_file(folder / "model.safetensors")
-    old = folder / "pytorch_model.bin"
-    if not old.is_file():
-        raise FileNotFoundError(f"{folder}: expected model.safetensors or pytorch_model.bin, found neither")
-    loaded: dict[str, Tensor] = torch.load(old, map_location="cpu", weights_only=True)
-    return loaded
 
 
 def _activation(name: str, path: Path) -> nn.Module:

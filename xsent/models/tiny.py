@@ -6,16 +6,10 @@ import hashlib
 import zlib
 from collections.abc import Sequence
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
-from xsent.batch import Tokens
-from xsent.models.encoder import Encoder
-from xsent.similarity import unit
+from xsent.models.vector_table import VectorTable
 
 
-class TinyEncoder(Encoder):
+class TinyEncoder(VectorTable):
     """Mean of random vectors of a sentence's words and of three letters in a row, of length one.
 
     Sentences with common words lie near each other, translations do not: there is something to learn.
@@ -28,17 +22,13 @@ class TinyEncoder(Encoder):
         seed: of the vectors.
     """
 
-    pads = False
-    cpu_tokens = gpu_tokens = 131_072
+    has_files = False
 
     def __init__(self, *, name: str, dim: int, buckets: int, max_length: int, seed: int) -> None:
-        super().__init__()
-        self.name = name
-        self.dim = dim
+        super().__init__(name=name, dim=dim, std=1.0, seed=seed)
         self.buckets = buckets
         self.max_length = max_length
-        generator = torch.Generator().manual_seed(seed)
-        self.vectors = nn.Parameter(torch.randn(buckets, dim, generator=generator))
+        self._draw(buckets)
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         return [
@@ -51,17 +41,6 @@ class TinyEncoder(Encoder):
 
     def settings(self) -> dict[str, object]:
         return {"class": "TinyEncoder", "dim": self.dim, "pooling": "sum"}
-
-    def forward(self, tokens: Tokens) -> Tensor:
-        mask = tokens.attention_mask.bool()  # (B, T)
-        return self.embed_ids(tokens.input_ids[mask], mask.sum(dim=1))
-
-    def embed_ids(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        return unit(F.embedding_bag(ids, self.vectors, lengths.cumsum(0) - lengths, mode="sum").float())
-
-    @property
-    def word_vectors(self) -> nn.Parameter:
-        return self.vectors
 
 
 def _parts(sentence: str) -> list[str]:
