@@ -113,9 +113,13 @@ class UgcEvaluator(TestSetEvaluator[NoisySet]):
 
     def check_size(self, dim: int) -> None:
         """Raise ``ValueError`` when vectors of this size would be compared with a teacher's of another."""
-        has_bitexts = self.bitexts and any(one.translations for one in self.test_sets)
-        if self.teacher is not None and (self.drift or has_bitexts):
+        if self.teacher is not None and self._compares_both:
             self.teacher.check_size(dim)
+
+    @property
+    def _compares_both(self) -> bool:
+        """Whether vectors of the scored encoder meet those of the teacher."""
+        return self.drift or (self.bitexts and any(one.translations for one in self.test_sets))
 
     @property
     def trial_size(self) -> int:
@@ -187,8 +191,8 @@ class UgcEvaluator(TestSetEvaluator[NoisySet]):
     def _teachers(self, vectors: Tensor) -> Embedded | None:
         if self.teacher is None:
             return None
-        compared = self.drift or (self.bitexts and any(one.translations for one in self.test_sets))
-        return self.teacher.embedded([*self.sentences(), *flat(self._translations())], vectors, compared=compared)
+        texts = [*self.sentences(), *flat(self._translations())]
+        return self.teacher.embedded(texts, vectors, compared=self._compares_both)
 
     def _scored(self, english: Embedded, others: Embedded) -> BySet:
         found: BySet = {name: [] for name in self._by_name}
