@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 
@@ -72,6 +74,39 @@ class RankingMasks(NamedTuple):
     others: Tensor  # (B, H) bool, hard negative j belongs to another pair, and may be a negative of pair i
 
 
+class WordPair(NamedTuple):
+    """A sentence and another that may translate it, as words."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+
+
+class PairTokens(NamedTuple):
+    """N pairs of sentences as one row of tokens each, padded on the right to the longest, T tokens."""
+
+    input_ids: Tensor  # (N, T) int64
+    attention_mask: Tensor  # (N, T) int64, 1 on real tokens
+    segments: Tensor  # (N, T) int64, 0 on the source and 1 on the target
+    words: Tensor  # (N, T) int64, number of the token's word, those of the source first; -1 on special tokens
+
+
+class DivergenceBatch(NamedTuple):
+    """N pairs of sentences; where items are ranked, the first half and, row by row, more divergent versions of it."""
+
+    tokens: PairTokens
+    divergent: Tensor  # (N,) int64, 0 for a pair that counts as equivalent
+    token_labels: Tensor  # (N, T) int64, 1 where a token diverges, else 0; -100 where nothing is known
+    pairs: Pairs  # of the items: (N,) or (N / 2,)
+
+
+class Judgement(NamedTuple):
+    """What a model that reads both sentences of a pair at once says of it."""
+
+    score: float  # above the threshold: equivalent in meaning; below or equal: divergent
+    source: NDArray[np.float32] | None  # (words,) probability that a word diverges; None: words are not tagged
+    target: NDArray[np.float32] | None  # likewise; 0 for words that were cut off
+
+
 class Parts(NamedTuple):
     """What a disentangling head makes of B sentence embeddings."""
 
@@ -92,6 +127,27 @@ class Tokenizer(Protocol):
 
     def tokenizer_digest(self) -> str:
         """Hex digest of everything that decides the ids: vocabulary, prompt, length."""
+        ...
+
+
+class PairJudge(Protocol):
+    """Anything that reads both sentences of a pair at once: a run of ``recipe=divergence``."""
+
+    name: str
+    tags_words: bool
+    cut_pairs: int  # of the last ``judge``, those too long to be read as a whole
+
+    @property
+    def threshold(self) -> float:
+        """Of scores, chosen on the synthetic dev pairs of the run; the paper's is 0."""
+        ...
+
+    def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
+        """What is said of each pair, in their order."""
+        ...
+
+    def digest(self) -> str:
+        """Hex digest of everything that decides the judgements: weights, tokenizer, length."""
         ...
 
 

@@ -11,8 +11,8 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback, Checkpoint, EarlyStopping
 
-from xsent.evaluation.evaluator import Evaluator, score_spaces
-from xsent.recipes.base import SentenceRecipe
+from xsent.evaluation.evaluator import Evaluator
+from xsent.recipes.base import Recipe
 
 log = logging.getLogger(__name__)
 
@@ -82,10 +82,10 @@ class ResumableEarlyStopping(EarlyStopping):
 
 
 class EvaluateOnValidation(Callback):
-    """Runs an evaluator on every space after each ``every_n_epochs``-th epoch.
+    """Runs an evaluator after each ``every_n_epochs``-th epoch, on every space where there are such.
 
-    Logged as ``val/<evaluator>/<space>/<item>/<metric>``; the work is shared among the ranks and no
-    sentence is counted twice.
+    Logged as ``val/<evaluator>/<space>/<item>/<metric>``; the work is shared among the ranks and nothing is counted
+    twice.
     """
 
     def __init__(self, *, evaluator: Evaluator, every_n_epochs: int) -> None:
@@ -95,7 +95,6 @@ class EvaluateOnValidation(Callback):
     def on_validation_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if trainer.sanity_checking or (trainer.current_epoch + 1) % self.every_n_epochs:
             return
-        assert isinstance(pl_module, SentenceRecipe)
-        vectors = pl_module.embed_sharded(self.evaluator.sentences())
-        metrics = score_spaces(self.evaluator, vectors).metrics
+        assert isinstance(pl_module, Recipe)
+        metrics = pl_module.evaluation(self.evaluator, sharded=True).metrics
         pl_module.log_dict({f"val/{name}": value for name, value in metrics.items()})

@@ -6,6 +6,7 @@ import argparse
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_mine(commands)
     _add_augment(commands)
     _add_noise(commands)
+    _add_diverge(commands)
+    _add_filter(commands)
     options = parser.parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S"
@@ -232,6 +235,165 @@ def _noise(given: argparse.Namespace) -> None:
     log.info(
         "%s", noise_file(given.source, given.output, build(config["noise"]), applied_log=given.log, workers=workers)
     )
+
+
+# ---- diverge
+
+
+def _add_diverge(commands: Any) -> None:
+    about = "Make pairs that differ in meaning from clean translations; the words that differ are labelled."
+    parser = commands.add_parser(
+        "diverge", help=about, description=about, epilog="Every other value of conf/diverge.yaml goes by --set."
+    )
+    parser.set_defaults(run=_diverge, interrupted="the same command continues")
+    default = _defaults("diverge")
+    parser.add_argument(
+        "inputs", type=Path, metavar="IN", nargs="?",
+        help="sentences and translations in columns by tab, plain or .gz; or a folder, or the beginning of names, of"
+        " annotated ones: NAME.en.conllu, NAME.fr.conllu and, unless they are still to be aligned, NAME.align",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="OUT", required=True, help="a JSON object a line; OUT.summary.json counts"
+    )
+    for name, said in (
+        ("source-conllu", "words, tags and parse of the source side, instead of what is found in IN"),
+        ("target-conllu", "words of the target side, likewise"),
+        ("align", "links of their words: a line of Pharaoh, from 0, for each pair; likewise"),
+    ):
+        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=said)
+    arguments: list[tuple[str, str, Callable[[str], object], str, str, object]] = [
+        ("divergences", "divergences", str, "NAME", "default: as in the paper | released: as its code", "default"),
+        ("ranker", "ranker", str, "NAME", "who chooses among WordNet's words: frequency | masked_lm", "frequency"),
+        ("aligner", "aligner", str, "NAME", "a file of conf/aligner", default["aligner"]),
+        ("encoder", "encoder", str, "NAME", "a file of conf/encoder: margin scores, alignment", default["encoder"]),
+        ("seed", "seed", int, "N", "of every draw", default["seed"]),
+        ("seeds", "seeds.count", int, "N", "pairs of a bitext that are used, at most", default["seeds"]["count"]),
+        ("score-column", "score_column", int, "N", "where a bitext has scores, from 1; otherwise by margin", None),
+        ("device", "device", str, "DEVICE", "cpu | cuda | cuda:1", default["device"]),
+    ]  # fmt: skip
+    for name, key, kind, metavar, said, value in arguments:
+        shown = "" if value is None else f" (default: {value})"
+        parser.add_argument(f"--{name}", dest=key, metavar=metavar, type=kind, help=said + shown)
+    kinds = _defaults("divergences/default")["kinds"]
+    parser.add_argument(
+        "--kinds", metavar="KIND", nargs="+", help=f"also uneven and insert (default: {' '.join(kinds)})"
+    )
+    parser.add_argument(
+        "--work-dir", metavar="DIR", help="where annotation lies until the job is done; otherwise OUT.work"
+    )
+    parser.add_argument(
+        "--keep-work", action="store_true", default=None, help="leave it: other kinds or another seed then take seconds"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE",
+        help="any value of the config, e.g. filter.min_distance=0 or annotator.models=/models/stanza",
+    )  # fmt: skip
+
+
+def _diverge(given: argparse.Namespace) -> None:
+    from xsent.jobs.diverge import Loaders, diverge_file, find_inputs
+    from xsent.jobs.seeds import options_from
+    from xsent.run import build, load_config
+
+    # By Hydra, as values of the config stand in for others, such as the seed for that of the divergences.
+    names = ("divergences", "ranker", "aligner", "encoder", "seed", "seeds.count", "score_column", "device")
+    chosen = [f"{name}={vars(given)[name]}" for name in names if vars(given)[name] is not None]
+    chosen += [f"divergences.kinds=[{','.join(given.kinds)}]"] if given.kinds else []
+    # The released code has a slip here too, which is no matter of the divergences.
+    chosen += ["filter.max_numeric_share=null"] if given.divergences == "released" else []
+    config = load_config("diverge", [name for name in chosen if name != "ranker=frequency"] + given.set)
+    config |= {name: value for name in ("work_dir", "keep_work") if (value := vars(given)[name]) is not None}
+    inputs = find_inputs(
+        given.inputs, source_conllu=given.source_conllu, target_conllu=given.target_conllu, align=given.align,
+        source_lang=config["source_lang"], target_lang=config["target_lang"],
+    )  # fmt: skip
+
+    def on_device(node: dict[str, Any]) -> Any:
+        return build(node).to(config["device"])
+
+    def diverger() -> Any:
+        made = build(config["divergences"])
+        return made.with_ranker(on_device(config["ranker"])) if config.get("ranker") else made
+
+    load = Loaders(
+        diverger=diverger, annotator=partial(build, config["annotator"]), aligner=partial(on_device, config["aligner"]),
+        tagger=partial(build, config["target_annotator"]) if config["target_annotator"] else None,
+        embedder=partial(on_device, config["encoder"]),
+    )  # fmt: skip
+    summary = diverge_file(
+        inputs, given.output, load=load, options=options_from(config), config=config, keep_work=config["keep_work"],
+        work_dir=Path(config["work_dir"]) if config["work_dir"] else None,
+    )  # fmt: skip
+    log.info("%s", summary)
+
+
+# ---- filter
+
+
+def _add_filter(commands: Any) -> None:
+    about = "Say of every pair of a bitext whether it diverges in meaning, and in which words; a killed run continues."
+    parser = commands.add_parser(
+        "filter", help=about, description=about, epilog="Every other value of conf/filter.yaml goes by --set."
+    )
+    parser.set_defaults(run=_filter, interrupted="the same command continues")
+    default = _defaults("filter")
+    parser.add_argument("bitext", type=Path, metavar="BITEXT", help="columns by tab, UTF-8, plain or .gz")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="SCORED", required=True,
+        help="the same rows with score, probability, verdict and divergent words; plain or .gz",
+    )  # fmt: skip
+    parser.add_argument("--ckpt", metavar="RUN", required=True, help="a run of recipe=divergence, or its checkpoint")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="a sample of the pairs as a page, words marked")
+    arguments: list[tuple[str, Callable[[str], object], str, str]] = [
+        ("source-column", int, "N", "where the source sentences stand"),
+        ("target-column", int, "N", "where their translations stand"),
+        ("source-lang", str, "CODE", "its language, which decides how words are cut"),
+        ("target-lang", str, "CODE", "likewise"),
+        ("threshold", str, "SCORE", "pairs above it are equivalent: calibrated, as the run chose it, or a number"),
+        ("keep", str, "CLASS", "which pairs are written: all | equivalent | divergent"),
+        ("top", int, "N", "of these the best so many"),
+        ("workers", int, "N", "processes that cut words; otherwise one on each core"),
+        ("work-dir", str, "DIR", "where shards lie until the job is done; otherwise SCORED.work"),
+        ("device", str, "DEVICE", "cpu | cuda | cuda:1"),
+    ]
+    for name, kind, metavar, said in arguments:
+        value = default[name.replace("-", "_")]
+        shown = "" if value is None else f" (default: {value})"
+        parser.add_argument(f"--{name}", metavar=metavar, type=kind, help=said + shown)
+    # None where it was not given: conf/filter.yaml alone knows the defaults.
+    for name, said in (
+        ("header", "the first line names the columns"),
+        ("strict", "stop at the first line that holds no pair"),
+        ("keep-work", "leave the shards: another threshold, keep or top then takes seconds"),
+    ):
+        parser.add_argument(f"--{name}", action="store_true", default=None, help=said)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE",
+        help="any value of the config, e.g. sample.random=2000 or page.rows=50",
+    )  # fmt: skip
+
+
+def _filter(given: argparse.Namespace) -> None:
+    from xsent.jobs.filter import filter_bitext, options_from
+    from xsent.jobs.output import check_output
+    from xsent.reporting.divergence_page import write_divergence_page
+    from xsent.run import load_config, load_judge
+
+    config = load_config("filter", given.set)
+    config |= {name: value for name, value in vars(given).items() if name in config and value is not None}
+    options = options_from(config)
+    if given.html is not None:
+        check_output(given.html)
+        if given.html.resolve() in (given.bitext.resolve(), given.output.resolve()):
+            raise ValueError(f"{given.html}: expected a file of its own for the page, found another one's name")
+    filtered = filter_bitext(
+        given.bitext, given.output, load=partial(load_judge, given.ckpt, device=config["device"]),
+        device=config["device"], options=options, keep_work=config["keep_work"],
+        work_dir=Path(config["work_dir"]) if config["work_dir"] else None,
+    )  # fmt: skip
+    if given.html is not None:
+        write_divergence_page(given.html, filtered.report, **config["page"])
+    log.info("%s", filtered)
 
 
 def _defaults(name: str) -> dict[str, Any]:

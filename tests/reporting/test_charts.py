@@ -13,7 +13,8 @@ import pytest
 from matplotlib.text import Annotation
 
 from xsent.evaluation.charts import BoxPlot, Chart, Curve, Histogram, Line, Panel, Point, Scatter
-from xsent.reporting.charts import BINS, draw_charts
+from xsent.reporting.charts import draw_charts
+from xsent.reporting.histograms import BINS, draw_histogram
 from xsent.reporting.scatters import LONGEST, draw_scatter
 
 VALUES = {"yes": np.array([0.0, 0.5, 0.5, 1.0 + 1e-15]), "no": np.array([-0.2, 0.1])}
@@ -68,6 +69,19 @@ def test_the_bins_of_all_panels_are_the_same_and_every_value_is_in_one(tmp_path:
     assert len(edges["a", "yes"]) <= BINS
     assert all(found == edges["a", "yes"] for found in edges.values())
     assert all(len(edge) <= 6 for line in edges["a", "yes"] for edge in line)  # round: 0.225, not 0.22499999
+
+
+@pytest.mark.parametrize("panels", [1, 2, 4])
+def test_a_legend_of_many_long_labels_is_within_the_picture(panels: int) -> None:
+    labels = ["unrelated", "some meaning difference", "no meaning difference", "phrase replacement", "subtree deletion"]
+    values = {label: np.array([0.0, 1.0]) for label in labels}
+    figure, _ = draw_histogram(histogram(*(Panel(str(number), values, 0.5) for number in range(panels))))
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [*labels, "threshold"]
+    box = legend.get_window_extent()
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert figure.bbox.y0 <= box.y0
 
 
 def test_the_points_of_a_curve_are_in_its_table(tmp_path: Path) -> None:

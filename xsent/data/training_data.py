@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import pytorch_lightning as pl
 
-from xsent.batch import Tokenizer
 from xsent.data.rejects import RejectLedger
 from xsent.data.sampler import Rows, TrainSampler
 from xsent.distributed import rank, world_size
@@ -70,14 +69,6 @@ class TrainingData(pl.LightningDataModule, ABC):
             world_size=world_size(),
             batches_seen=lambda: self.batches_seen,
         )
-
-    @abstractmethod
-    def training_sentences(self, per_language: int) -> list[str]:
-        """Up to ``per_language`` distinct sentences of each language of the training split."""
-
-    @abstractmethod
-    def tokenize(self, tokenizer: Tokenizer) -> None:
-        """Tokenise every text once; batches can be made after that."""
 
     @abstractmethod
     def sample_sentences(

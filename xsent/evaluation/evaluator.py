@@ -1,12 +1,13 @@
-"""What an evaluator is: sentences in, named figures out."""
+"""What an evaluator is: sentences or pairs in, named figures out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 from torch import Tensor
 
+from xsent.batch import Judgement, WordPair
 from xsent.evaluation.charts import Chart
 
 Encode = Callable[[Sequence[str]], Tensor]  # N sentences -> (N, D)
@@ -47,6 +48,43 @@ class Evaluator(Protocol):
     def __call__(self, encode: Encode) -> dict[str, float]:
         """``score`` of what ``encode`` makes of ``sentences()``."""
         ...
+
+
+class PairEvaluator(Protocol):
+    """Scores what a model says of pairs that it reads both sides of at once; such a model makes no vectors."""
+
+    name: str
+
+    def check(self) -> None:
+        """Read what is to be scored; raises before any long work if that cannot be done."""
+        ...
+
+    def digest(self) -> str:
+        """Hex digest of everything that was read to be scored: words, labels, highlights."""
+        ...
+
+    def pairs(self) -> list[WordPair]:
+        """The pairs that are to be judged."""
+        ...
+
+    def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
+        """Figures from the judgements of ``pairs()``, in their order, and the threshold that the model calibrated."""
+        ...
+
+
+def pairs_of(evaluator: Evaluator) -> PairEvaluator:
+    """The evaluator as one that scores judgements of pairs.
+
+    Raises:
+        ValueError: it, or a member of it, scores vectors of sentences alone.
+    """
+    for one in getattr(evaluator, "members", [evaluator]):
+        if not hasattr(one, "score_pairs"):
+            raise ValueError(
+                f"evaluator {one.name} scores vectors of sentences; what reads both sentences of a pair at once has"
+                " none: choose evaluator=refresd, semdiverge, divergence or divergence_heldout"
+            )
+    return cast(PairEvaluator, evaluator)
 
 
 def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluation:

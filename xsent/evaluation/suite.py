@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 
 from torch import Tensor
 
+from xsent.batch import Judgement, WordPair
 from xsent.evaluation.charts import Chart
-from xsent.evaluation.evaluator import Encode, Evaluation, Evaluator
+from xsent.evaluation.evaluator import Encode, Evaluation, Evaluator, pairs_of
 
 
 class Suite:
@@ -55,12 +57,29 @@ class Suite:
 
     def score(self, vectors: Tensor) -> Evaluation:
         """Figures of all members from the vectors (N, D) of ``sentences()``."""
-        metrics: dict[str, float] = {}
-        details: list[dict[str, object]] = []
-        charts: list[Chart] = []
-        for member in self.members:
-            scored = member.score(vectors[[self._row_of[text] for text in member.sentences()]])
-            metrics |= scored.metrics
-            details += scored.details
-            charts += scored.charts
-        return Evaluation(metrics, details, charts)
+        return _together(
+            member.score(vectors[[self._row_of[text] for text in member.sentences()]]) for member in self.members
+        )
+
+    def pairs(self) -> list[WordPair]:
+        """The pairs of all members, whose figures may be of judgements of pairs."""
+        return [pair for member in self.members for pair in pairs_of(member).pairs()]
+
+    def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
+        """Figures of all members from the judgements of ``pairs()``."""
+        left = iter(judgements)
+        found = []
+        for member in map(pairs_of, self.members):
+            found.append(member.score_pairs(list(islice(left, len(member.pairs()))), threshold=threshold))
+        return _together(found)
+
+
+def _together(evaluations: Iterable[Evaluation]) -> Evaluation:
+    metrics: dict[str, float] = {}
+    details: list[dict[str, object]] = []
+    charts: list[Chart] = []
+    for scored in evaluations:
+        metrics |= scored.metrics
+        details += scored.details
+        charts += scored.charts
+    return Evaluation(metrics, details, charts)

@@ -179,7 +179,7 @@ class Encoder(nn.Module, ABC):
         ids, lengths = ids[places(lengths, order)], lengths[order]
         result = _Result(len(sentences), self.dim, out)
         bar = tqdm(total=len(order), desc=f"encoding with {self.name}", disable=not progress, unit=" texts")
-        with bar, torch.inference_mode(), self.evaluating(), self._in_bfloat16(bfloat16):
+        with bar, torch.inference_mode(), self.evaluating(), weights_in_bfloat16(self, wanted=bfloat16):
             device, first = self.device, 0
             for rows in batches(lengths, token_budget or self.usual_tokens):
                 batch = ids[first : first + int(lengths[rows].sum())]
@@ -223,17 +223,19 @@ class Encoder(nn.Module, ABC):
         ids, lengths = zip(*chunks, strict=True) if chunks else ((empty[0],), (empty[1],))
         return np.concatenate(ids), np.concatenate(lengths)
 
-    @contextmanager
-    def _in_bfloat16(self, wanted: bool) -> Iterator[None]:
-        # Weights only: buffers such as rotary frequencies have to stay exact.
-        weights = [(p, p.data) for p in self.parameters() if wanted and p.is_floating_point()]
-        try:
-            for parameter, data in weights:
-                parameter.data = data.to(torch.bfloat16)
-            yield
-        finally:
-            for parameter, data in weights:
-                parameter.data = data
+
+@contextmanager
+def weights_in_bfloat16(module: nn.Module, *, wanted: bool) -> Iterator[None]:
+    """Compute with a copy of the weights in bfloat16 for a while, if wanted."""
+    # Weights only: buffers such as rotary frequencies have to stay exact.
+    weights = [(p, p.data) for p in module.parameters() if wanted and p.is_floating_point()]
+    try:
+        for parameter, data in weights:
+            parameter.data = data.to(torch.bfloat16)
+        yield
+    finally:
+        for parameter, data in weights:
+            parameter.data = data
 
 
 class _Result:

@@ -129,7 +129,7 @@ class PooledEncoder(Encoder):
 
     def _vectors(self, attention_mask: Tensor | None, mask: Tensor, **inputs: Tensor) -> Tensor:
         """(B, D) of what the transformer takes; ``attention_mask`` None says that ``mask`` (B, T) is 1 throughout."""
-        with self._fastest_attention():
+        with self.fastest_attention():
             output = self.transformer(attention_mask=attention_mask, **inputs)
         token_embeddings = output.last_hidden_state  # (B, T, D of the transformer)
         if self.token_projection is not None:
@@ -147,7 +147,8 @@ class PooledEncoder(Encoder):
         return unit(pooled) if self.normalize else pooled
 
     @contextmanager
-    def _fastest_attention(self) -> Iterator[None]:
+    def fastest_attention(self) -> Iterator[None]:
+        """For the transformer's forward pass and nothing else: the kernels that are fastest on its device."""
         # Around a forward pass and nothing else, so that one which is repeated in the backward pass computes the same.
         before = self.transformer.config._attn_implementation
         if self.device.type != "cpu" or before != "sdpa" or not self._attention_can_change:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -16,7 +17,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTo
 from xsent.batch import Tokens
 from xsent.models.hub import model_folder
 from xsent.models.pooled_encoder import POOLER, PooledEncoder
-from xsent.models.sentence_transformers_folder import FolderSettings, read_folder
+from xsent.models.sentence_transformers_folder import POOLINGS, FolderSettings, read_folder, write_folder
 
 log = logging.getLogger(__name__)
 
@@ -131,6 +132,33 @@ class SentenceEncoder(PooledEncoder):
             max_length=_length(max_length, settings, transformer, tokenizer, name),
             normalize=normalize if normalize is not None else bool(settings and settings.normalize),
         ).eval()
+
+    # ---- files
+
+    @property
+    def has_files(self) -> bool:  # type: ignore[override]
+        """Whether ``save`` can: a folder has no place for changed text or a projection before pooling."""
+        return self.preprocessing == "none" and self.token_projection is None
+
+    def save(self, folder: Path) -> None:
+        """Write what ``load`` reads: transformer, tokenizer, and the folders of sentence-transformers for the rest.
+
+        Raises:
+            ValueError: the encoder does something that such a folder has no place for.
+        """
+        if not self.has_files or not set(self.pooling) <= set(POOLINGS.values()):
+            raise ValueError(f"{self.name}: a folder has no place for its pooling, its preprocessing or its projection")
+        self.transformer.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+        write_folder(
+            folder,
+            pooling=self.pooling,
+            size=self.transformer.config.hidden_size,
+            projection=self.projection,
+            normalize=self.normalize,
+            prompt=self.prompt,
+            max_length=self.max_length,
+        )
 
     # ---- text to ids
 

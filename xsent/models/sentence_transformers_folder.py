@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import save_file
 from torch import nn
 
 from xsent.models.hub import read_json
@@ -67,6 +70,78 @@ def read_folder(folder: Path) -> FolderSettings | None:
         max_length=max_length,
         lowercase=lowercase,
     )
+
+
+def write_folder(
+    folder: Path,
+    *,
+    pooling: Sequence[str],
+    size: int,
+    projection: nn.Sequential,
+    normalize: bool,
+    prompt: str,
+    max_length: int,
+) -> None:
+    """Write what ``read_folder`` reads, beside a transformer and its tokenizer in the folder itself.
+
+    Args:
+        folder: exists.
+        pooling: our names.
+        size: of a token embedding.
+        projection: linear layers, an activation behind each or not; empty for none.
+        normalize: whether vectors get length one.
+        prompt: put before every sentence.
+        max_length: tokens, special ones included.
+    """
+    modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
+    theirs = {ours: name for name, ours in POOLINGS.items()}
+    _write(folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
+    names = [theirs[way] for way in pooling]
+    _write(
+        folder / "1_Pooling" / "config.json",
+        {
+            "word_embedding_dimension": size,
+            "pooling_mode": names[0] if len(names) == 1 else names,
+            "include_prompt": True,
+        },
+    )
+    layers = list(projection)
+    while layers:
+        linear = layers.pop(0)
+        assert isinstance(linear, nn.Linear)
+        activation = nn.Identity() if not layers or isinstance(layers[0], nn.Linear) else layers.pop(0)
+        own = f"{len(modules)}_Dense"
+        modules.append((own, "Dense"))
+        _write(
+            folder / own / "config.json",
+            {
+                "in_features": linear.in_features,
+                "out_features": linear.out_features,
+                "bias": linear.bias is not None,
+                "activation_function": f"{type(activation).__module__}.{type(activation).__qualname__}",
+            },
+        )
+        save_file(
+            {f"linear.{name}": value.detach().cpu().contiguous() for name, value in linear.named_parameters()},
+            folder / own / "model.safetensors",
+        )
+    if normalize:
+        modules.append((f"{len(modules)}_Normalize", "Normalize"))
+    _write(
+        folder / "modules.json",
+        [
+            {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+            for index, (path, kind) in enumerate(modules)
+        ],
+    )
+    if prompt:
+        options = {"prompts": {"default": prompt}, "default_prompt_name": "default"}
+        _write(folder / "config_sentence_transformers.json", options)
+
+
+def _write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def _kind(type_name: str, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""What every recipe shares: optimizer and schedule, exact resuming, a stop at the first NaN."""
+"""What every recipe shares: optimizer and schedule, evaluation, exact resuming, a stop at the first NaN."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from xsent.batch import Embedder, Pairs
+from xsent.batch import Embedder, PairJudge, Pairs
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.data.training_data import TrainingData
 from xsent.distributed import gather_by_index, rank, world_size
+from xsent.evaluation.evaluator import Evaluation, Evaluator, score_spaces
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +28,8 @@ SchedulerFactory = Callable[..., LRScheduler]  # (optimizer, total_steps=...)
 D = TypeVar("D", bound=TrainingData)
 
 
-class SentenceRecipe(pl.LightningModule, ABC, Generic[D]):
-    """A method that trains an encoder, or something on top of a frozen one.
+class Recipe(pl.LightningModule, ABC, Generic[D]):
+    """A method that trains something.
 
     Args:
         optimizer: makes the optimizer from the parameters to train.
@@ -62,14 +63,22 @@ class SentenceRecipe(pl.LightningModule, ABC, Generic[D]):
 
     # ---- what a recipe defines
 
-    @property
-    @abstractmethod
-    def spaces(self) -> Sequence[str]:
-        """Names of the vectors that a sentence has here."""
+    @classmethod
+    def check_evaluator(cls, evaluator: Evaluator) -> None:
+        """Raise ``ValueError`` when an evaluator cannot score what this recipe trains."""
 
     @abstractmethod
-    def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
-        """Vectors (N, D) of the sentences by space, float32, on the CPU."""
+    def evaluation(self, evaluator: Evaluator, *, sharded: bool) -> Evaluation:
+        """What an evaluator says of the present weights.
+
+        Args:
+            evaluator: one that ``check_evaluator`` lets pass.
+            sharded: share the work among the ranks, without a progress bar; the result is the same on all of them.
+        """
+
+    def vectors(self, sentences: Sequence[str]) -> dict[str, Tensor]:
+        """Vectors (N, D) of the sentences by space, for pictures; none where a sentence alone has no vector."""
+        return {}
 
     @abstractmethod
     def prepare(self, data: D, store: EmbeddingStore) -> None:
@@ -82,8 +91,8 @@ class SentenceRecipe(pl.LightningModule, ABC, Generic[D]):
         """What a checkpoint to be resumed knows beside weights: ``prepare`` refuses what does not fit it."""
 
     @abstractmethod
-    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Embedder:
-        """What the checkpoint of a run learned, ready to encode."""
+    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Embedder | PairJudge:
+        """What the checkpoint of a run learned, ready to encode sentences or to judge pairs."""
 
     @property
     def saves_encoder(self) -> bool:
@@ -97,19 +106,6 @@ class SentenceRecipe(pl.LightningModule, ABC, Generic[D]):
             ValueError: this recipe trains none that could stand alone.
         """
         raise ValueError(f"{type(self).__name__} trains no encoder to save; use xsent.load_encoder on the run")
-
-    # ---- evaluation
-
-    def embed_sharded(self, sentences: Sequence[str]) -> dict[str, Tensor]:
-        """As ``embed``, the work shared among the ranks; every sentence once, all rows on every rank."""
-        if world_size() == 1:
-            return self.embed(sentences, progress=False)
-        mine = range(rank(), len(sentences), world_size())
-        vectors = self.embed([sentences[i] for i in mine], progress=False)
-        index = torch.tensor(mine, device=self.device)
-        return {
-            space: gather_by_index(rows.to(self.device), index, len(sentences)).cpu() for space, rows in vectors.items()
-        }
 
     # ---- optimisation
 
@@ -206,6 +202,42 @@ class SentenceRecipe(pl.LightningModule, ABC, Generic[D]):
         if missing or report.unexpected_keys:
             raise ValueError(f"checkpoint lacks {missing} and has unknown {report.unexpected_keys}")
         return report
+
+
+class SentenceRecipe(Recipe[D]):
+    """A method that trains an encoder, or something on top of a frozen one.
+
+    Args:
+        optimizer, scheduler: as in ``Recipe``.
+    """
+
+    @property
+    @abstractmethod
+    def spaces(self) -> Sequence[str]:
+        """Names of the vectors that a sentence has here."""
+
+    @abstractmethod
+    def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
+        """Vectors (N, D) of the sentences by space, float32, on the CPU."""
+
+    def evaluation(self, evaluator: Evaluator, *, sharded: bool) -> Evaluation:
+        sentences = evaluator.sentences()
+        vectors = self.embed_sharded(sentences) if sharded else self.embed(sentences, progress=True)
+        return score_spaces(evaluator, vectors)
+
+    def vectors(self, sentences: Sequence[str]) -> dict[str, Tensor]:
+        return self.embed(sentences, progress=False)
+
+    def embed_sharded(self, sentences: Sequence[str]) -> dict[str, Tensor]:
+        """As ``embed``, the work shared among the ranks; every sentence once, all rows on every rank."""
+        if world_size() == 1:
+            return self.embed(sentences, progress=False)
+        mine = range(rank(), len(sentences), world_size())
+        vectors = self.embed([sentences[i] for i in mine], progress=False)
+        index = torch.tensor(mine, device=self.device)
+        return {
+            space: gather_by_index(rows.to(self.device), index, len(sentences)).cpu() for space, rows in vectors.items()
+        }
 
 
 def _rng_state() -> dict[str, Any]:

@@ -61,7 +61,7 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         weights: by part (``dream``, ``meat``, ``oracle``) and name of term; all terms of the host
             and of ORACLE need one. A term of weight 0 is not computed into the sum.
         optimizer: makes the optimizer of the heads, and a second one like it for MEAT's discriminator.
-        scheduler: as in ``SentenceRecipe``.
+        scheduler: as in ``Recipe``.
 
     Raises:
         ValueError: an unknown host, way to find partners, variant, or name of a weight.

@@ -25,7 +25,7 @@ class EncoderRecipe(SentenceRecipe[D]):
         encoder: what is trained; its vectors are the ones compared.
         freeze: ``embeddings`` and ``layers`` for ``xsent.models.freezing.freeze``.
         micro_batch_size: pairs whose activations are in memory at a time (``embed_in_chunks``); None: all.
-        optimizer, scheduler: as in ``SentenceRecipe``.
+        optimizer, scheduler: as in ``Recipe``.
     """
 
     def __init__(

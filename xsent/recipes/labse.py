@@ -27,7 +27,7 @@ class LabseRecipe(EncoderRecipe[BitextData]):
         freeze: ``embeddings`` and ``layers``, as in ``xsent.models.freezing.freeze``.
         micro_batch_size: pairs whose activations are in memory at a time, the rest is computed twice; None: all.
         tokenizer_sentences: of each language, what an encoder without a tokenizer trains one on.
-        optimizer, scheduler: as in ``SentenceRecipe``.
+        optimizer, scheduler: as in ``Recipe``.
 
     Raises:
         ValueError: ``micro_batch_size`` is less than 1, or ``freeze`` does not fit the encoder.

@@ -38,7 +38,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         freeze: ``embeddings`` and ``layers``, as in ``xsent.models.freezing.freeze``.
         micro_batch_size: pairs whose activations are in memory at a time, the rest is computed twice; None: all.
         tokenizer_sentences: of each language, what an encoder without a tokenizer trains one on.
-        optimizer, scheduler: as in ``SentenceRecipe``.
+        optimizer, scheduler: as in ``Recipe``.
 
     Logged once per mega-batch, over all devices: ``train/mined_per_anchor``; ``train/mined_similarity``, their mean
     cosine; ``train/suspected_false_negatives``, the share that is nearer to the anchor than its own paraphrase;

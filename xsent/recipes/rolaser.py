@@ -52,7 +52,7 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
         freeze: ``embeddings`` and ``layers``, as in ``xsent.models.freezing.freeze``.
         micro_batch_size: sentences whose activations are in memory at a time; None: all.
         tokenizer_sentences: of each language, what an encoder without a tokenizer trains one on.
-        optimizer, scheduler: as in ``SentenceRecipe``.
+        optimizer, scheduler: as in ``Recipe``.
 
     Raises:
         ValueError: an option that the student does not know, or weights of other terms.

@@ -11,7 +11,7 @@ from hydra.utils import get_object, instantiate
 if TYPE_CHECKING:
     from xsent.data.training_data import TrainingData
     from xsent.evaluation.evaluator import Evaluator
-    from xsent.recipes.base import SentenceRecipe
+    from xsent.recipes.base import Recipe
 
 # What a config may build. Hydra's own block-list still lets a config call torch.load or write files.
 ROOMS = ("losses", "models", "data", "text", "evaluation", "recipes", "reporting", "callbacks")
@@ -68,10 +68,10 @@ def _check_target(target: str, where: str) -> None:
     )
 
 
-def build_recipe(config: dict[str, Any], encoder: Any) -> SentenceRecipe[Any]:
+def build_recipe(config: dict[str, Any], encoder: Any) -> Recipe[Any]:
     """The recipe of a whole config, on an encoder; a checkpoint of it will hold the config."""
     try:
-        recipe: SentenceRecipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
+        recipe: Recipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
     except TypeError as error:  # an option that is missing or unknown
         raise ValueError(
             f"the recipe does not fit this version of xsent, was its run made by another? {error}"

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from omegaconf import DictConfig
 
@@ -15,15 +15,14 @@ from xsent.run.building import build, build_evaluator, build_recipe, check_sizes
 from xsent.run.config import plain
 
 if TYPE_CHECKING:
-    from xsent.batch import Embedder
-    from xsent.evaluation.evaluator import Evaluation
+    from xsent.batch import Embedder, PairJudge
+    from xsent.evaluation.evaluator import Evaluation, Evaluator
 
 log = logging.getLogger(__name__)
 
 
 def evaluate(cfg: DictConfig) -> dict[str, float]:
     """Score an encoder as it is, or what a run learned; returns the metrics."""
-    from xsent.evaluation.evaluator import score_spaces
     from xsent.reporting.environment import environment
 
     quiet_libraries()
@@ -39,7 +38,7 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     else:
         embedder = build(config["encoder"]).to(config["device"])
     check_sizes(evaluator, embedder)
-    scored = score_spaces(evaluator, spaces_of(embedder, evaluator.sentences()))
+    scored = evaluation_of(embedder, evaluator)
     about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
     run_dir = Path(config["run_dir"])
     report(scored, embedder, config=config, about=about, folder=run_dir, start=start)
@@ -57,13 +56,37 @@ def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedd
 
     Raises:
         FileNotFoundError: no such run or checkpoint.
-        ValueError: the checkpoint is damaged, or its frozen encoder is not the one it was trained on.
+        ValueError: the checkpoint is damaged, or its frozen encoder is not the one it was trained on; or the run
+            trained no encoder.
     """
-    return _load_run(path, device=device)[0]
+    found, config = _load_run(path, device=device)
+    if not hasattr(found, "encode"):
+        raise ValueError(f"{path}: a run of {_recipe(config)}, which judges pairs; a sentence alone has no vector there")
+    return cast("Embedder", found)
 
 
-def _load_run(path: str | os.PathLike[str], *, device: str) -> tuple[Embedder, dict[str, Any]]:
-    """The encoder of a run and the run's config."""
+def load_judge(path: str | os.PathLike[str], *, device: str = "cpu") -> PairJudge:
+    """What a run of ``recipe=divergence`` trained: it reads both sentences of a pair at once.
+
+    Args:
+        path, device: as in ``load_encoder``.
+
+    Raises:
+        FileNotFoundError: no such run or checkpoint.
+        ValueError: the checkpoint is damaged, or the run trained something else.
+    """
+    found, config = _load_run(path, device=device)
+    if not hasattr(found, "judge"):
+        raise ValueError(f"{path}: expected a run of recipe=divergence, found one of {_recipe(config)}")
+    return cast("PairJudge", found)
+
+
+def _recipe(config: Mapping[str, Any]) -> str:
+    return str(config["recipe"]["_target_"]).rpartition(".")[2]
+
+
+def _load_run(path: str | os.PathLike[str], *, device: str) -> tuple[Embedder | PairJudge, dict[str, Any]]:
+    """What a run trained, and the run's config."""
     from xsent.checkpoint import load_checkpoint
 
     path = Path(path)
@@ -88,6 +111,20 @@ def _check_same_split(evaluator: Mapping[str, Any], data: Mapping[str, Any]) -> 
                     f"evaluator.read.{share}={read[share]}: the run held out data.{share}={data[share]}; with"
                     " another share its training pairs would be scored as held out"
                 )
+
+
+def evaluation_of(found: Any, evaluator: Evaluator) -> Evaluation:
+    """What an evaluator says of an encoder, in all its spaces, or of what judges pairs.
+
+    Raises:
+        ValueError: the evaluator wants vectors, and there are none.
+    """
+    from xsent.evaluation.evaluator import pairs_of, score_spaces
+
+    if not hasattr(found, "judge"):
+        return score_spaces(evaluator, spaces_of(found, evaluator.sentences()))
+    of_pairs = pairs_of(evaluator)
+    return of_pairs.score_pairs(found.judge(of_pairs.pairs(), progress=True), threshold=found.threshold)
 
 
 def spaces_of(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:

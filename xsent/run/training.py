@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from xsent.run.building import build, build_both_evaluators, build_recipe, check_fits, check_monitors, check_sizes
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from xsent.data.training_data import TrainingData
     from xsent.evaluation.evaluator import Evaluator
     from xsent.models.encoder import Encoder
-    from xsent.recipes.base import SentenceRecipe
+    from xsent.recipes.base import Recipe
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,7 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
     data.read()
     for one in (validation_evaluator, evaluator):
         if one is not None:
+            get_object(config["recipe"]["_target_"]).check_evaluator(one)
             one.check()
     check_monitors(config["callbacks"], validation_evaluator)
     if data.ledger.rejects:
@@ -137,14 +139,14 @@ def encoder_device(trainer: Mapping[str, Any]) -> str:
 
 
 def _finish(
-    recipe: SentenceRecipe[Any],
+    recipe: Recipe[Any],
     evaluator: Evaluator | None,
     to_draw: tuple[list[str], list[str]],
     config: dict[str, Any],
     about: dict[str, Any],
     start: float,
 ) -> None:
-    from xsent.evaluation.evaluator import Evaluation, score_spaces
+    from xsent.evaluation.evaluator import Evaluation
     from xsent.reporting.pictures import projection_pictures
 
     run_dir = Path(config["run_dir"])
@@ -152,12 +154,12 @@ def _finish(
     if config["save_encoder"] is not None:
         recipe.save_encoder(Path(config["save_encoder"]))
     if evaluator is not None:
-        scored = score_spaces(evaluator, recipe.embed(evaluator.sentences(), progress=True))
+        scored = recipe.evaluation(evaluator, sharded=False)
     report(scored, recipe, config=config, about=about, folder=run_dir, start=start)
     sentences, languages = to_draw
     perplexity = config["pictures"]["perplexity"]
     if len(sentences) > perplexity:
-        vectors = recipe.embed(sentences, progress=False)
+        vectors = recipe.vectors(sentences)
         paths = projection_pictures(
             vectors, languages, folder=run_dir / "pictures", seed=config["seed"], perplexity=perplexity
         )

@@ -1,0 +1,292 @@
+"""Pairs judged equivalent or divergent, by a model that reads both sides and by margins of vectors."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from tests.helpers import config
+from xsent.batch import Judgement, WordPair
+from xsent.data.divergence_files import Annotation, Candidates
+from xsent.data.divergence_sets import DivergenceSet
+from xsent.evaluation.charts import Histogram
+from xsent.evaluation.divergence import DivergenceEvaluator
+from xsent.evaluation.divergence_scores import PercentRule
+from xsent.reporting.published import published_tables
+from xsent.run.building import build_evaluator
+
+RULE = PercentRule(above="far", below="near", percents=[50], strict=True)
+
+
+def pairs_of(labels: Sequence[str], name: str = "set", annotators: int = 3, **changes: Any) -> DivergenceSet:
+    """Pair i is ``s<i>`` and two words, ``t<i> .``; its label is its kind, and ``same`` is equivalent."""
+    numbers = range(len(labels))
+    fields: dict[str, Any] = {
+        "name": name,
+        "pairs": [WordPair((f"s{i}",), (f"t{i}", ".")) for i in numbers],
+        "source": [f"s{i}" for i in numbers],
+        "target": [f"t{i}." for i in numbers],
+        "equivalent": [label == "same" for label in labels],
+        "kinds": list(labels),
+        "highlights": [((0,), (0, 0))] * len(labels),
+        "annotators": annotators,
+    }
+    return DivergenceSet(**{**fields, **changes})
+
+
+def evaluator(*sets: DivergenceSet, **changes: Any) -> DivergenceEvaluator:
+    options: dict[str, Any] = {
+        "name": "div", "root": None, "sets": None, "read": lambda root, wanted: sets, "against": {}, "word_kinds": None,
+        "percent_rule": None, "threshold": 0.0, "margin_threshold": 1.04, "margin": "ratio", "k": 2, "pool": None,
+        "read_pool": None, "dev": None, "read_dev": None, "dev_balanced": False, "annotations": None,
+        "read_annotations": None,
+    }  # fmt: skip
+    one = DivergenceEvaluator(**{**options, **changes})
+    one.check()
+    return one
+
+
+def judged(scores: Sequence[float], words: Sequence[Sequence[float]] | None = None) -> list[Judgement]:
+    """Of pairs of one and two words; a row of three probabilities each."""
+    if words is None:
+        return [Judgement(score, None, None) for score in scores]
+    return [
+        Judgement(score, np.array(row[:1], dtype=np.float32), np.array(row[1:], dtype=np.float32))
+        for score, row in zip(scores, words, strict=True)
+    ]
+
+
+# ---- judgements of pairs
+
+
+def test_a_pair_is_equivalent_above_0_and_not_at_it() -> None:
+    one = evaluator(pairs_of(["same", "same", "far", "near"]))
+    found = one.score_pairs(judged([2.0, 0.0, -1.0, 1.0]), threshold=0.0).metrics
+    # Called equivalent: the first, rightly, and the last, wrongly.
+    assert found["div/set/precision_equivalent"] == found["div/set/recall_equivalent"] == 50
+    assert found["div/set/f1"] == found["div/set/calibrated_f1"] == 50
+
+
+def test_the_calibrated_threshold_has_figures_of_its_own() -> None:
+    one = evaluator(pairs_of(["same", "same", "far", "near"]))
+    evaluation = one.score_pairs(judged([5.0, 4.0, 3.0, -1.0]), threshold=3.5)
+    found = evaluation.metrics
+    assert (found["div/set/f1_divergent"], found["div/set/calibrated_f1"]) == (pytest.approx(200 / 3), 100)
+    assert (found["div/set/roc_auc"], found["div/set/best_f1"]) == (100, 100)
+    (detail,) = evaluation.details
+    assert (detail["threshold"], detail["calibrated_threshold"], detail["best_threshold"]) == (0, 3.5, 3.5)
+    assert (detail["pairs"], detail["equivalent"], detail["divergent"]) == (4, 2, 2)
+    assert (detail["direction"], detail["words_tagged"]) == ("eng-fra", False)
+
+
+def test_each_kind_is_scored_alone_against_the_equivalent_pairs() -> None:
+    one = evaluator(pairs_of(["same", "far", "near"]), against={"wide": "far", "close": "near", "none": "absent"})
+    found = one.score_pairs(judged([1.0, -1.0, 1.0]), threshold=0.0).metrics
+    assert found["div/set_wide/f1"] == 100
+    assert found["div/set_close/recall_divergent"] == 0
+    assert not [name for name in found if "none" in name or "union" in name]
+
+
+def test_several_sets_are_judged_one_after_the_other() -> None:
+    one = evaluator(pairs_of(["same", "far"], "a"), pairs_of(["far", "same"], "b"))
+    assert [pair.source[0] for pair in one.pairs()] == ["s0", "s1", "s0", "s1"]
+    evaluation = one.score_pairs(judged([1.0, -1.0, 1.0, -1.0]), threshold=0.0)
+    assert (evaluation.metrics["div/a/f1"], evaluation.metrics["div/b/f1"]) == (100, 0)
+    (chart,) = evaluation.charts
+    assert isinstance(chart, Histogram)
+    assert [panel.title for panel in chart.panels] == ["a", "b"]
+
+
+def test_pairs_without_a_kind_are_drawn_by_their_label() -> None:
+    plain = pairs_of(["same", "far"], kinds=["", ""])
+    (chart,) = evaluator(plain).score_pairs(judged([1.0, -1.0]), threshold=0.5).charts
+    assert isinstance(chart, Histogram)
+    assert {label: values.tolist() for label, values in chart.panels[0].values.items()} == {
+        "equivalent": [1.0],
+        "divergent": [-1.0],
+    }
+    assert chart.panels[0].line == 0.5
+
+
+# ---- words
+
+
+HIGHLIGHTS = [((3,), (3, 3)), ((1,), (2, 0)), ((0,), (3, 0))]  # the first pair is equivalent: its words do not count
+
+
+def test_words_are_divergent_above_one_half_and_only_those_of_the_kinds_count() -> None:
+    one = evaluator(pairs_of(["same", "near", "near"], highlights=HIGHLIGHTS), word_kinds=["near"])
+    words = [[0.9, 0.9, 0.9], [0.9, 0.5, 0.1], [0.1, 0.8, 0.9]]
+    found = one.score_pairs(judged([1, -1, -1], words), threshold=0).metrics
+    # Called: 1 0 0 0 1 1 of highlights 1 2 0 0 3 0.
+    assert found["div/set/union_f1_div"] == pytest.approx(100 * 4 / 6)
+    assert found["div/set/union_f1_eq"] == pytest.approx(100 * 4 / 6)
+    assert found["div/set/union_f1_mul"] == pytest.approx(100 * 16 / 36)
+    assert found["div/set/pairwise_union_f1_div"] == pytest.approx(100 * 2 / 5)
+    assert found["div/set/intersection_f1_div"] == pytest.approx(100 * 2 / 4)
+    assert found["div/set/random_union_f1_div"] == 50  # half the words: 0.5 / (0.5 + 0.5)
+    assert found["div/set/random_intersection_f1_div"] == pytest.approx(100 * (1 / 6) / (1 / 6 + 1 / 2))
+
+
+def test_without_kinds_the_words_of_all_divergent_pairs_count_and_one_annotator_has_one_level() -> None:
+    made = pairs_of(["same", "far", "near"], annotators=1, highlights=[((0,), (0, 0)), ((1,), (1, 0)), ((0,), (1, 0))])
+    found = evaluator(made).score_pairs(judged([1, -1, -1], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]), threshold=0).metrics
+    assert found["div/set/union_f1_mul"] == 100
+    assert not [name for name in found if "intersection" in name or "alpha" in name]
+
+
+def test_two_kinds_are_told_apart_by_the_share_of_divergent_words() -> None:
+    one = evaluator(pairs_of(["same", "far", "near", "near"]), percent_rule=RULE)
+    words = [[1, 1, 1], [1, 1, 0], [1, 1, 1], [0, 1, 0]]  # 67 percent are above 50, 100 wrongly, 33 are below
+    evaluation = one.score_pairs(judged([1, -1, -1, -1], words), threshold=0)
+    found = evaluation.metrics
+    assert (found["div/set/div50_above_precision"], found["div/set/div50_above_recall"]) == (50, 100)
+    assert (found["div/set/div50_below_precision"], found["div/set/div50_below_recall"]) == (100, 50)
+    assert [chart.name for chart in evaluation.charts] == ["div_scores", "div_percent"]
+
+
+def test_a_set_that_lacks_the_kinds_has_no_figures_of_words(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        one = evaluator(pairs_of(["same", ""]), word_kinds=["near"], percent_rule=RULE)
+    assert "words are not scored" in caplog.text
+    found = one.score_pairs(judged([1, -1], [[0, 0, 0], [1, 1, 1]]), threshold=0).metrics
+    assert not [name for name in found if "union" in name or "div50" in name]
+
+
+def test_judgements_that_do_not_fit_are_errors() -> None:
+    one = evaluator(pairs_of(["same", "far"]))
+    with pytest.raises(ValueError, match="expected a judgement of each of 2 pairs, found 1"):
+        one.score_pairs(judged([1.0]), threshold=0)
+    with pytest.raises(ValueError, match=r"set: expected a probability for each of 2 words, found 1: t0 \."):
+        one.score_pairs(judged([1.0, 1.0], [[0, 0], [0, 0]]), threshold=0)
+
+
+# ---- people
+
+
+def test_the_alpha_of_the_highlights_needs_no_model() -> None:
+    one = evaluator(pairs_of(["same", "near"], highlights=[((0,), (0, 0)), ((3,), (0, 0))]))
+    assert one.score_pairs(judged([1, -1]), threshold=0).metrics["div/set/word_alpha"] == 1
+    assert one.score(torch.eye(4)).metrics["div/set/word_alpha"] == 1
+    assert one.score(torch.eye(4)).details[0]["pairs_without_highlight"] == 1
+
+
+def test_annotations_give_the_agreement_table() -> None:
+    read = [Annotation("1", "A", 0, (1, 0), (0,)), Annotation("1", "B", 0, (1, 0), (0,))]
+    one = evaluator(pairs_of(["same", "far"]), annotations="FILE", read_annotations=lambda path: read)
+    found = one.score_pairs(judged([1, -1]), threshold=0).metrics
+    assert (found["div/agreement/span_f1"], found["div/agreement/word_f1"]) == (100, 100)
+    assert math.isnan(found["div/agreement/alpha_nominal"])  # nothing varies
+
+
+# ---- margins of vectors
+
+# Pair 0 points one way, pair 1 another; the sides of pair 2 are at right angles.
+VECTORS = {
+    "s0": [1.0, 0, 0], "s1": [0, 1.0, 0], "s2": [0, 0, 1.0], "t0.": [1.0, 0, 0], "t1.": [0, 1.0, 0],
+    "t2.": [0.6, 0.8, 0],
+}  # fmt: skip
+
+
+def embedded(one: DivergenceEvaluator) -> torch.Tensor:
+    return torch.tensor([VECTORS[text] for text in one.sentences()])
+
+
+def test_margins_are_compared_with_the_conventional_threshold() -> None:
+    one = evaluator(pairs_of(["same", "same", "far"]))
+    evaluation = one.score(embedded(one))
+    # Means of two: sources 0.8, 0.9, 0; targets 0.5, 0.5, 0.7. Margins 1/0.65 and 1/0.7 are above 1.04, 0 is not.
+    assert evaluation.metrics["div/set/f1"] == evaluation.metrics["div/set/best_f1"] == 100
+    assert not [name for name in evaluation.metrics if "calibrated" in name]
+    (detail,) = evaluation.details
+    assert (detail["k_used"], detail["candidates"], detail["zero_vectors"]) == (2, "3 + 3", 0)
+    strict = evaluator(pairs_of(["same", "same", "far"]), margin_threshold=1.45)
+    assert strict.score(embedded(strict)).metrics["div/set/recall_equivalent"] == 50  # 1/0.7 is not above 1.45
+
+
+def test_margins_are_calibrated_on_other_pairs_within_their_equivalent_ones() -> None:
+    dev = [pairs_of(["same", "same", "far"])]
+    one = evaluator(pairs_of(["same", "far"]), dev="FILE", read_dev=lambda path, sets: dev)
+    evaluation = one.score(embedded(one))
+    # Two equivalent dev pairs are each other's neighbours: margins of 1 / ((0.5 + 0.5) / 2) = 2. Of the divergent one
+    # the cosine is 0. Halfway is 1.
+    assert evaluation.details[0]["calibrated_threshold"] == pytest.approx(1.0)
+    assert evaluation.details[0]["calibrated_on"] == "FILE"
+    assert evaluation.metrics["div/set/calibrated_recall_equivalent"] == 100
+
+
+def test_a_pool_widens_the_neighbourhood() -> None:
+    pool = Candidates(["s1"], ["t2."])
+    one = evaluator(pairs_of(["same", "far"]), pool="FILE", read_pool=lambda path: pool)
+    assert one.sentences() == ["s0", "s1", "t0.", "t1.", "t2."]
+    assert one.score(embedded(one)).details[0]["candidates"] == "2 + 3"  # s1 is there already
+    assert one.digest() != evaluator(pairs_of(["same", "far"])).digest()
+
+
+def test_dev_pairs_of_one_class_cannot_calibrate() -> None:
+    dev = [pairs_of(["same", "same"])]
+    with pytest.raises(ValueError, match="FILE: a threshold needs equivalent and divergent pairs, found 2 equivalent"):
+        evaluator(pairs_of(["same"]), dev="FILE", read_dev=lambda path, sets: dev)
+
+
+@pytest.mark.parametrize(("option", "value"), [("margin", "cosine"), ("k", 0)])
+def test_options_that_cannot_be_are_errors(option: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"evaluator\.{option}={value}: expected"):
+        evaluator(pairs_of(["same"]), **{option: value})
+
+
+# ---- as configured
+
+
+def small_refresd(folder: Path) -> None:
+    header = "#binary_label\t#3_labels\t#english_sentence\t#french_sentence\t#english_rational\t#french_rationale"
+    rows = [
+        "equivalent\tno_meaning_difference\ta\tx y\t0\t0 0",
+        "divergent\tsome_meaning_difference\tb\tv w\t1\t3 0",
+        "divergent\tunrelated\tc\tu z\t3\t3 2",
+    ]
+    (folder / "REFreSD_rationale").write_text("\n".join([header, *rows]) + "\n")
+
+
+def test_every_figure_that_stands_beside_a_table_of_refresd_is_measured(tmp_path: Path) -> None:
+    small_refresd(tmp_path)
+    said = {"annotator": "A", "label": "unrelated", "source_highlights": "1", "target_highlights": "0 1"}
+    lines = [{"id": "1", **said}, {"id": "1", **said, "annotator": "B"}]
+    (tmp_path / "annotations.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    cfg = config(
+        "evaluate", tmp_path, "evaluator=refresd", f"evaluator.root={tmp_path}",
+        f"evaluator.annotations={tmp_path / 'annotations.jsonl'}",
+    )  # fmt: skip
+    plain: Any = OmegaConf.to_container(cfg, resolve=True)
+    one = build_evaluator(plain["evaluator"], None, split="test")
+    assert isinstance(one, DivergenceEvaluator)
+    found = one.score_pairs(judged([1, -1, -1], [[0, 0, 0], [0, 1, 0], [1, 1, 1]]), threshold=0).metrics
+    for table in plain["published"]:
+        for prefix in table.get("ours", {"": ""}).values():
+            names = [metric.rpartition("/") for metric in table["columns"].values() if metric is not None]
+            missing = [name for item, _, last in names if (name := f"{item}/{prefix}{last}") not in found]
+            assert not missing or prefix == "best_", (table["title"], missing)
+    tables = published_tables(plain["published"], {f"test/{name}": value for name, value in found.items()})
+    assert [table.title.split("Table ")[1][0] for table in tables] == ["3", "3", "4", "4", "4", "5", "2"]
+
+
+def test_the_held_out_pairs_and_semdiverge_have_the_tables_figures_too(tmp_path: Path) -> None:
+    for name, item in [("divergence_heldout", "synthetic"), ("semdiverge", "opensubs")]:
+        plain: Any = OmegaConf.to_container(config("evaluate", tmp_path, f"evaluator={name}").published)
+        made = evaluator(pairs_of(["same", "far"], item, annotators=1, highlights=[((0,), (0, 0)), ((1,), (0, 0))]))
+        made.name = name
+        found = made.score_pairs(judged([1, -1], [[0, 0, 0], [1, 0, 0]]), threshold=0).metrics
+        tables = published_tables(plain, {f"test/{metric}": value for metric, value in found.items()})
+        for table in tables:
+            measured = [row[1:] for row in table.ours if "very pairs" not in row[0]]
+            assert all(any(row) for row in measured), table.title
+        assert len(tables) == {"divergence_heldout": 4, "semdiverge": 1}[name]

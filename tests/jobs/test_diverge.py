@@ -1,0 +1,454 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.test_conf import check_signatures
+from xsent.cli import main
+from xsent.data.rejects import RejectLedger
+from xsent.jobs import seeds as seeds_module
+from xsent.jobs.diverge import DivergeSummary, Loaders, ParsedFiles, diverge_file, find_inputs
+from xsent.jobs.seeds import RawPair, options_from, pair_margins, raw_pairs
+from xsent.run import build, load_config
+from xsent.text.annotation import Annotation
+from xsent.text.divergences import Divergence, from_json
+
+pytest.importorskip("sacremoses", reason="pip install 'xsent[divergence]'")
+
+KINDS = "divergences.kinds=[subtree_deletion,phrase_replacement]"  # those that need no WordNet
+# Word, tag, head (from 1, 0 the root) of two sentences that share a sequence of tags.
+ENGLISH = {
+    "s-1": "The/DT/3 old/JJ/3 cat/NN/4 sleeps/VBZ/0 on/IN/7 the/DT/7 mat/NN/4 ././4",
+    "s-2": "A/DT/3 young/JJ/3 dog/NN/4 barks/VBZ/0 at/IN/7 a/DT/7 tree/NN/4 ././4",
+}
+FRENCH = {"s-1": "Le vieux chat dort sur le tapis .", "s-2": "Un jeune chien aboie contre un arbre ."}
+LINKS = "0-0 1-1 2-2 3-3 4-4 5-5 6-6 7-7"
+
+
+class ByHand:
+    """Tags words by their first letter and hangs each on the word before it; may be killed at a call."""
+
+    def __init__(self, *, die_at: int | None = None, heads: Callable[[int], int] = lambda word: word - 1) -> None:
+        self.calls = 0
+        self.die_at = die_at
+        self.heads = heads
+
+    def annotate(self, sentences: Sequence[tuple[str, ...]], *, progress: bool) -> list[Annotation]:
+        self.calls += 1
+        if self.calls == self.die_at:
+            raise KeyboardInterrupt
+        return [Annotation(tuple(word[0] for word in s), tuple(map(self.heads, range(len(s))))) for s in sentences]
+
+    def digest(self) -> str:
+        return "by hand"
+
+
+class InOrder:
+    """Links the words of a pair one by one."""
+
+    def links(self, pairs: Sequence[Any], *, progress: bool = False) -> list[tuple[tuple[int, int], ...]]:
+        return [tuple((n, n) for n in range(min(len(pair.source), len(pair.target)))) for pair in pairs]
+
+    def digest(self) -> str:
+        return "in order"
+
+
+class Vectors:
+    """Vectors of known sentences."""
+
+    def __init__(self, **vectors: list[float]) -> None:
+        self.vectors = vectors
+
+    def encode(self, sentences: Sequence[str], *, progress: bool = False) -> Tensor:
+        return torch.tensor([self.vectors[sentence] for sentence in sentences])
+
+    def digest(self) -> str:
+        return "known"
+
+
+def write_parsed(folder: Path, *, links: bool = True) -> Path:
+    folder.mkdir()
+    english, french = [], []
+    for key, sentence in ENGLISH.items():
+        rows = [word.rsplit("/", 2) for word in sentence.split(" ")]
+        lines = [f"{n}\t{word}\t_\t_\t{tag}\t_\t{head}\t_\t_\t_" for n, (word, tag, head) in enumerate(rows, 1)]
+        english.append("\n".join([f"# sent_id = {key}", "# source = hand", *lines]))
+        words = [f"{n}\t{word}\t_\tX\t_\t_\t_\t_\t_\t_" for n, word in enumerate(FRENCH[key].split(" "), 1)]
+        french.append("\n".join([f"# sent_id = {key}", *words]))
+    (folder / "two.en.conllu").write_text("\n\n".join(english) + "\n\n", encoding="utf-8")
+    (folder / "two.fr.conllu").write_text("\n\n".join(french) + "\n\n", encoding="utf-8")
+    if links:
+        (folder / "two.align").write_text(f"{LINKS}\n{LINKS}\n", encoding="utf-8")
+    return folder
+
+
+def write_bitext(path: Path, lines: int = 7) -> Path:
+    """Pairs of 12 words each; the later the line, the better its score."""
+    rows = [
+        (
+            " ".join(f"{w}{line}" for w in "abcdefghijkl"),
+            " ".join(f"{w}{line}" for w in "ABCDEFGHIJKL"),
+            f"0.{line}",
+            "x",
+        )
+        for line in range(lines)
+    ]
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def run(inputs: Path, output: Path, *overrides: str, **loaders: Any) -> DivergeSummary:
+    config = load_config("diverge", [KINDS, "score_column=3", "origin_column=4", "filter.min_distance=12", *overrides])
+    load = Loaders(
+        **{
+            "diverger": partial(build, config["divergences"]), "annotator": ByHand, "tagger": None, "aligner": InOrder,
+            "embedder": Vectors, **loaders,
+        }
+    )  # fmt: skip
+    return diverge_file(
+        found(inputs), output, load=load, options=options_from(config), config=config, work_dir=None, keep_work=False
+    )
+
+
+def found(inputs: Path | None, **named: Path) -> Path | ParsedFiles:
+    names = {"source_conllu": None, "target_conllu": None, "align": None} | named
+    return find_inputs(inputs, **names, source_lang="eng", target_lang="fra")
+
+
+def records(path: Path) -> list[Divergence]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [from_json(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+
+
+# ---- annotated pairs
+
+
+def test_every_seed_is_written_and_its_divergences_after_it(tmp_path: Path) -> None:
+    summary = run(write_parsed(tmp_path / "in"), tmp_path / "out.jsonl")
+    made = records(tmp_path / "out.jsonl")
+    assert [record.kind for record in made] == ["seed", "subtree_deletion", "phrase_replacement"] * 2
+    assert [record.seed for record in made] == ["s-1"] * 3 + ["s-2"] * 3
+    assert {record.origin for record in made} == {"hand"}
+    assert " ".join(made[0].target) == FRENCH["s-1"]
+    assert (summary.seeds, summary.made) == (2, {"subtree_deletion": 2, "phrase_replacement": 2})
+    assert str(summary).startswith("2 seeds, 4 divergences (phrase_replacement 2, subtree_deletion 2), 0 not possible")
+
+
+def test_the_summary_says_what_the_file_was_made_from(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    run(folder, tmp_path / "out.jsonl", "seed=7")
+    said = json.loads((tmp_path / "out.jsonl.summary.json").read_text(encoding="utf-8"))
+    assert said["divergences"] == {"phrase_replacement": 2, "subtree_deletion": 2}
+    assert said["failures"] == {}
+    assert [Path(path).name for path in said["made_from"]] == ["two.en.conllu", "two.fr.conllu", "two.align"]
+    assert said["config"]["divergences"]["seed"] == 7
+    assert {"python", "numpy", "torch"} <= said["versions"].keys()
+
+
+def test_the_same_seed_gives_the_same_file_and_another_seed_another(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    content = []
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        run(folder, tmp_path / name, f"seed={seed}")
+        content.append([(tmp_path / f"{name}{end}").read_bytes() for end in ("", ".summary.json")])
+    assert content[0] == content[1]
+    assert content[0][0] != content[2][0]
+
+
+def test_pairs_without_links_are_aligned(tmp_path: Path) -> None:
+    linked, bare = write_parsed(tmp_path / "linked"), write_parsed(tmp_path / "bare", links=False)
+    for folder in (linked, bare):
+        run(folder, tmp_path / f"{folder.name}.jsonl")
+    assert (tmp_path / "linked.jsonl").read_bytes() == (tmp_path / "bare.jsonl").read_bytes()
+
+
+def test_sides_that_do_not_belong_together_are_named(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in", links=False)
+    french = folder / "two.fr.conllu"
+    text = french.read_text(encoding="utf-8")
+    french.write_text(text.replace("s-2", "s-3"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"two\.fr\.conllu:\d+: expected sent_id 's-2', as .*, found 's-3'"):
+        run(folder, tmp_path / "out.jsonl")
+    french.write_text(text.split("\n\n")[0], encoding="utf-8")
+    with pytest.raises(ValueError, match=r"two\.fr\.conllu: expected as many sentences as the other file, found 1"):
+        run(folder, tmp_path / "out.jsonl")
+    assert not list(tmp_path.glob("out.jsonl*"))
+
+
+def test_the_output_may_not_be_one_of_the_files_that_are_read(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    with pytest.raises(ValueError, match=r"two\.align: expected a file of its own for the output"):
+        run(folder, folder / "two.align")
+    assert (folder / "two.align").read_text(encoding="utf-8") == f"{LINKS}\n{LINKS}\n"
+
+
+def test_ids_that_occur_twice_are_refused(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in", links=False)
+    for path in folder.glob("*.conllu"):
+        path.write_text(path.read_text(encoding="utf-8").replace("s-2", "s-1"), encoding="utf-8")
+    with pytest.raises(ValueError, match="expected another id for each pair, found 's-1' 2 times"):
+        run(folder, tmp_path / "out.jsonl")
+
+
+# ---- which files
+
+
+def test_files_are_found_in_a_folder_under_a_prefix_and_by_name(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    files = ParsedFiles(folder / "two.en.conllu", folder / "two.fr.conllu", folder / "two.align")
+    assert found(folder) == found(folder / "two") == files
+    assert found(None, source_conllu=files.source, target_conllu=files.target) == files._replace(links=None)
+    assert found(folder, align=tmp_path / "mine.align") == files._replace(links=tmp_path / "mine.align")
+    bitext = write_bitext(tmp_path / "pairs.tsv")
+    assert found(bitext) == bitext
+
+
+def test_what_cannot_be_told_apart_is_listed(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    with pytest.raises(ValueError, match=r"two\.en\.conllu: expected a TSV, or the folder of both sides"):
+        found(folder / "two.en.conllu")
+    (folder / "more.align").touch()
+    with pytest.raises(
+        ValueError, match=r"expected one file of links, found more\.align, two\.align; say which by --al"
+    ):
+        found(folder)
+    (folder / "more.en.conllu").touch()
+    with pytest.raises(ValueError, match=r"expected one source file .*, found more\.en\.conllu, two\.en\.conllu; say"):
+        found(folder)
+    with pytest.raises(ValueError, match="no IN: expected one source file"):
+        found(None)
+    with pytest.raises(FileNotFoundError, match="nowhere: expected a TSV of pairs, or a folder or prefix"):
+        found(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="expected a folder or nothing beside --source-conllu"):
+        found(write_bitext(tmp_path / "pairs.tsv"), align=folder / "two.align")
+
+
+# ---- a raw bitext
+
+
+def test_the_best_pairs_by_score_become_seeds_best_first(tmp_path: Path) -> None:
+    run(write_bitext(tmp_path / "pairs.tsv"), tmp_path / "out.jsonl", "seeds.count=3")
+    made = [record for record in records(tmp_path / "out.jsonl") if record.kind == "seed"]
+    assert [record.seed for record in made] == ["pairs.tsv:7", "pairs.tsv:6", "pairs.tsv:5"]
+    assert made[0].source[:3] == ("a6", "b6", "c6")
+    assert {record.origin for record in made} == {"x"}
+
+
+def test_every_line_is_accounted_for(tmp_path: Path) -> None:
+    path = write_bitext(tmp_path / "pairs.tsv", lines=3)
+    twelve = " ".join("abcdefghijkl")
+    more = [
+        path.read_text(encoding="utf-8").splitlines()[0],  # once more
+        f"{twelve}\tA B\t1\tx",
+        f"{twelve}\t{twelve}\t1\tx",
+        f"{twelve.replace('a b', '1 2')}\t{twelve.upper()}\t1\tx",
+        f"{twelve}\t{twelve.upper()}\tgood\tx",
+        f"{twelve}\t{twelve.upper()}",
+        f"{twelve}\t \t1\tx",
+    ]
+    path.write_text(path.read_text(encoding="utf-8") + "\n".join(more) + "\n", encoding="utf-8")
+    run(path, tmp_path / "out.jsonl", "seeds.count=2")
+    said = json.loads((tmp_path / "out.jsonl.summary.json").read_text(encoding="utf-8"))
+    assert said["lines"] == {
+        "clean": 3, "repeated": 1, "too few words on a side": 1, "sides too alike": 1, "too many numbers": 1,
+        "unreadable": 3, "not among the best": 1,
+    }  # fmt: skip
+    rejects = (tmp_path / "out.jsonl.rejects.tsv").read_text(encoding="utf-8").splitlines()
+    assert [row.split("\t")[1:3] for row in rejects[1:]] == [
+        ["8", "expected a number in column 3"], ["9", "expected 4 columns"], ["10", "empty side"]
+    ]  # fmt: skip
+
+
+def test_a_bitext_without_a_clean_pair_says_why(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no pair is clean enough for a seed: 7 too many words on a side"):
+        run(write_bitext(tmp_path / "pairs.tsv"), tmp_path / "out.jsonl", "filter.max_words=12")
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs.tsv"]
+
+
+def test_a_pair_whose_parse_is_no_tree_is_left_out_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def circle(word: int) -> int:
+        return 1 - word if word < 2 else word - 1
+
+    with pytest.raises(ValueError, match="expected at least one annotated pair, found none"):
+        run(write_bitext(tmp_path / "p.tsv", lines=2), tmp_path / "out.jsonl", annotator=partial(ByHand, heads=circle))
+    said = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
+    assert len(said) == 2
+    assert "p.tsv:2: expected one root, found 0" in said[0]
+
+
+def test_a_killed_job_continues_where_it_was_and_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeds_module, "SHARD", 2)
+    path = write_bitext(tmp_path / "pairs.tsv")  # 7 seeds: 4 shards
+    run(path, tmp_path / "whole.jsonl")
+    with pytest.raises(KeyboardInterrupt):
+        run(path, tmp_path / "out.jsonl", annotator=lambda: ByHand(die_at=3))
+    assert (tmp_path / "out.jsonl.work").is_dir()
+    assert not (tmp_path / "out.jsonl").exists()
+    annotator = ByHand()
+    run(path, tmp_path / "out.jsonl", annotator=lambda: annotator)
+    assert annotator.calls == 2
+    for end in ("", ".summary.json"):
+        assert (tmp_path / f"out.jsonl{end}").read_bytes() == (tmp_path / f"whole.jsonl{end}").read_bytes()
+    assert not (tmp_path / "out.jsonl.work").exists()
+
+
+def test_target_words_are_tagged_where_a_tagger_is_given(tmp_path: Path) -> None:
+    path = write_bitext(tmp_path / "pairs.tsv", lines=40)  # a fair coin shows both its sides
+    sides = {}
+    for name, tagger in (("source", None), ("either", ByHand)):
+        output = tmp_path / f"{name}.jsonl"
+        run(path, output, "divergences.kinds=[phrase_replacement]", tagger=tagger)
+        sides[name] = {record.side for record in records(output) if record.kind == "phrase_replacement"}
+    assert sides == {"source": {"source"}, "either": {"source", "target"}}
+
+
+def test_a_score_column_beyond_the_file_rejects_every_line(tmp_path: Path) -> None:
+    config = load_config("diverge", ["score_column=9"])
+    ledger = RejectLedger(strict=False)
+    assert not list(raw_pairs(write_bitext(tmp_path / "p.tsv"), options_from(config), ledger))
+    assert {(reject.reason, reject.found) for reject in ledger.rejects} == {("expected a number in column 9", "''")}
+
+
+def margins(cache: Path, pairs: list[tuple[str, str]], embedder: Vectors, *, k: int, margin: str = "ratio") -> Any:
+    raw = [RawPair(str(number), *texts, None, "") for number, texts in enumerate(pairs)]
+    return pair_margins(raw, embedder, margin=margin, k=k, cache=cache)
+
+
+def test_a_pair_scores_by_how_much_nearer_it_is_than_the_neighbourhood(tmp_path: Path) -> None:
+    # Two directions at right angles: cosines 1 and 0, so 2 neighbours have the mean 1/2 on either side.
+    known = Vectors(a=[1, 0], b=[0, 1], A=[1, 0], B=[0, 1])
+    pairs = [("a", "A"), ("b", "B"), ("a", "B")]
+    np.testing.assert_allclose(margins(tmp_path, pairs, known, k=2), [2, 2, 0], rtol=1e-6)
+    np.testing.assert_allclose(margins(tmp_path, pairs, known, k=2, margin="distance"), [0.5, 0.5, -0.5], rtol=1e-6)
+    np.testing.assert_allclose(margins(tmp_path, pairs, known, k=1), [1, 1, 0], rtol=1e-6)
+
+
+def test_a_sentence_in_many_lines_is_one_neighbour(tmp_path: Path) -> None:
+    known = Vectors(a=[1, 0], b=[0, 1], A=[1, 0], B=[0, 1])
+    pairs = [("a", "A"), ("b", "B")] + [("a", "A")] * 5
+    np.testing.assert_allclose(margins(tmp_path, pairs, known, k=2), [2] * 7, rtol=1e-6)
+
+
+# ---- the command
+
+
+@pytest.mark.parametrize("divergences", ["default", "released"])
+def test_every_value_of_the_config_fits_what_it_is_for(divergences: str) -> None:
+    config = load_config("diverge", [f"divergences={divergences}", "ranker=masked_lm"])
+    check_signatures({part: config[part] for part in ("annotator", "target_annotator", "divergences", "ranker")})
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["seeds.order=best"], "seeds.order 'best': expected one of score, margin, file"),
+        (["seeds.order=score", "score_column=null"], "seeds.order=score: expected a score_column, found none"),
+        (["seeds.count=0"], "seeds.count=0: expected a whole number, at least 1"),
+        (["seeds.margin=cosine"], "seeds.margin 'cosine': expected one of absolute, distance, ratio"),
+        (["filter.words=letters"], "filter.words 'letters': expected one of whitespace, moses"),
+        (["source_lang=xx-none"], "unknown language 'xx-none'"),
+    ],
+)
+def test_an_option_that_is_none_is_said_with_what_there_is(overrides: list[str], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        options_from(load_config("diverge", overrides))
+
+
+def test_the_command_makes_what_the_job_makes(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    run(folder, tmp_path / "job.jsonl", "seed=3")
+    kinds = ["--kinds", "subtree_deletion", "phrase_replacement"]
+    assert main(["diverge", str(folder), "-o", str(tmp_path / "out.jsonl"), "--seed", "3", *kinds]) == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "job.jsonl").read_bytes()
+
+
+def test_a_masked_language_model_chooses_words_that_the_seeds_do_not_have(tmp_path: Path) -> None:
+    pytest.importorskip("nltk", reason="pip install 'xsent[divergence]'")
+    folder = write_parsed(tmp_path / "in")
+    model = tiny_masked_lm(tmp_path / "bert", ["feline", "canine"])
+    kinds = ["--kinds", "generalization"]
+    ranker = ["--ranker", "masked_lm", "--set", f"ranker.path={model}", "--set", "ranker.top=19"]
+    try:
+        build(load_config("diverge", [])["divergences"]["wordnet"]).load()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    assert main(["diverge", str(folder), "-o", str(tmp_path / "counted.jsonl"), *kinds]) == 0
+    assert main(["diverge", str(folder), "-o", str(tmp_path / "predicted.jsonl"), *kinds, *ranker]) == 0
+    assert {record.kind for record in records(tmp_path / "counted.jsonl")} == {"seed"}
+    notes = {record.note for record in records(tmp_path / "predicted.jsonl") if record.kind == "generalization"}
+    assert notes == {"cat > feline", "dog > canine"}
+
+
+def tiny_masked_lm(folder: Path, words: list[str]) -> Path:
+    """A random BERT that knows a few words, all of which it predicts everywhere."""
+    from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
+
+    folder.mkdir()
+    sentences = [word.split("/")[0].lower() for sentence in ENGLISH.values() for word in sentence.split(" ")]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *dict.fromkeys(sentences)]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(0)
+    shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    BertForMaskedLM(BertConfig(vocab_size=len(vocabulary), **shape)).save_pretrained(folder)
+    return folder
+
+
+def test_released_takes_the_released_values_of_divergences_and_filter(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    kinds = ["--kinds", "subtree_deletion"]
+    assert main(["diverge", str(folder), "-o", str(tmp_path / "out"), "--divergences", "released", *kinds]) == 0
+    config = json.loads((tmp_path / "out.summary.json").read_text(encoding="utf-8"))["config"]
+    assert config["divergences"]["deletion"]["allow_half"]
+    assert config["divergences"]["links"] == "last"
+    assert config["filter"]["max_numeric_share"] is None
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--kinds", "deletion"], "divergences.kinds=['deletion']: expected some of subtree_deletion, "),
+        (["--aligner", "berkeley"], "Could not find 'aligner/berkeley'"),
+        (["--set", "divergences.wordnet.folder=nowhere"], "expected WordNet 3.0 in nowhere, found no"),
+        (
+            ["--kinds", "insert", "--set", "annotator.models=nowhere"],
+            "no Stanza models for en (package default) in now",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line_before_any_work(
+    tmp_path: Path, more: list[str], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for package in ("nltk", "stanza"):
+        pytest.importorskip(package, reason="pip install 'xsent[divergence]'")
+    path = write_bitext(tmp_path / "pairs.tsv")
+    assert main(["diverge", str(path), "-o", str(tmp_path / "out.jsonl"), *more]) == 1
+    assert said in caplog.records[-1].getMessage()
+    assert "\n" not in caplog.records[-1].getMessage()
+    assert [file.name for file in tmp_path.iterdir()] == ["pairs.tsv"]
+
+
+def test_real_pairs_are_aligned_and_diverge(tmp_path: Path, shared_data: Path) -> None:
+    if not (shared_data / "seeds").is_dir():
+        pytest.skip(f"no {shared_data / 'seeds'}")
+    for side in ("en", "fr"):
+        text = (shared_data / "seeds" / f"seeds.{side}.conllu").read_text(encoding="utf-8")
+        (tmp_path / f"few.{side}.conllu").write_text("\n\n".join(text.split("\n\n")[:50]) + "\n", encoding="utf-8")
+    kinds = ["--kinds", "subtree_deletion", "phrase_replacement", "uneven", "insert"]
+    assert main(["diverge", str(tmp_path / "few"), "-o", str(tmp_path / "out.jsonl"), *kinds]) == 0
+    said = json.loads((tmp_path / "out.jsonl.summary.json").read_text(encoding="utf-8"))
+    failed = {kind: sum(reasons.values()) for kind, reasons in said["failures"].items()}
+    assert said["seeds"] == 50
+    assert {kind: said["divergences"][kind] + failed.get(kind, 0) for kind in kinds[1:]} == dict.fromkeys(kinds[1:], 50)
+    assert len(records(tmp_path / "out.jsonl")) == 50 + sum(said["divergences"].values())
+    assert "aligner" in said["made_from"]

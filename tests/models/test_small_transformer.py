@@ -1,0 +1,107 @@
+"""A small transformer that begins where a static encoder ends, and its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.helpers import config
+from xsent.models.sentence_encoder import SentenceEncoder
+from xsent.models.small_transformer import small_transformer
+from xsent.models.static_encoder import StaticEncoder
+from xsent.run import build
+from xsent.run.config import plain
+
+OPTIONS: dict[str, Any] = {
+    "name": "small", "path": None, "layers": 2, "heads": 4, "feed_forward": 64, "dropout": 0.1, "vector_std": 0.1,
+    "max_length": 64, "pooling": "mean", "seed": 3,
+}  # fmt: skip
+SENTENCES = ["Good morning, world!", "Guten Morgen, Welt!", "おはよう", "A cat."]
+
+
+@pytest.fixture(scope="module")
+def small() -> SentenceEncoder:
+    return small_transformer(**OPTIONS)
+
+
+def load(folder: Path) -> SentenceEncoder:
+    return SentenceEncoder.load(
+        name="small", path=str(folder), revision=None, pooling=None, projection=None, prompt=None, max_length=None,
+        normalize=None, trust_remote_code=False,
+    )  # fmt: skip
+
+
+def test_it_has_the_static_encoders_pieces_and_special_tokens_around_them(small: SentenceEncoder) -> None:
+    static = StaticEncoder.load(name="mini", path=None)
+    for sentence, ids in zip(SENTENCES, small.tokenize(SENTENCES), strict=True):
+        assert ids[1:-1] == static.tokenize([sentence])[0]
+        assert small.tokenizer.convert_ids_to_tokens([ids[0], ids[-1]]) == ["[CLS]", "[SEP]"]
+
+
+def test_its_piece_vectors_are_the_static_encoders_in_another_unit(small: SentenceEncoder) -> None:
+    static = StaticEncoder.load(name="mini", path=None).vectors.detach()
+    table = small.word_vectors.detach()[: len(static)]
+    torch.testing.assert_close(table[1:], static[1:] * (0.1 / static.std()))
+    assert not table[0].any()  # the unknown piece says nothing
+
+
+def test_before_training_translations_are_already_near(small: SentenceEncoder) -> None:
+    vectors = small.encode(SENTENCES)
+    near = vectors @ vectors.T
+    assert near[0, 1] > near[0, 2:].max()
+
+
+def test_the_same_seed_draws_the_same_and_leaves_the_random_numbers_alone(small: SentenceEncoder) -> None:
+    before = torch.get_rng_state()
+    again = small_transformer(**OPTIONS)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert again.digest() == small.digest()
+    assert small_transformer(**OPTIONS | {"seed": 4}).digest() != small.digest()
+
+
+def test_heads_that_do_not_divide_the_width_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"encoder.heads=7: expected a divisor of the 256"):
+        small_transformer(**OPTIONS | {"heads": 7})
+
+
+def test_a_saved_folder_is_read_to_the_same_vectors(small: SentenceEncoder, tmp_path: Path) -> None:
+    small.save(tmp_path)
+    again = load(tmp_path)
+    assert (again.max_length, again.pooling, again.normalize) == (64, ("mean",), True)
+    assert torch.equal(again.encode(SENTENCES), small.encode(SENTENCES))
+
+
+def test_sentence_transformers_reads_the_folder_to_the_same_vectors(small: SentenceEncoder, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    small.save(tmp_path)
+    theirs = SentenceTransformer(str(tmp_path), device="cpu").encode(SENTENCES)
+    torch.testing.assert_close(torch.from_numpy(theirs), small.encode(SENTENCES), rtol=0, atol=1e-6)
+
+
+def test_a_projection_and_its_activation_are_saved_too(tmp_path: Path) -> None:
+    encoder = small_transformer(**OPTIONS)
+    encoder.projection.append(torch.nn.Linear(256, 16))
+    encoder.projection.append(torch.nn.Tanh())
+    encoder.dim = 16
+    encoder.save(tmp_path)
+    again = load(tmp_path)
+    assert again.dim == 16
+    torch.testing.assert_close(again.encode(SENTENCES), encoder.encode(SENTENCES))
+
+
+def test_what_a_folder_has_no_place_for_is_refused(tmp_path: Path) -> None:
+    encoder = small_transformer(**OPTIONS)
+    encoder.preprocess_as("laser")
+    assert not encoder.has_files
+    with pytest.raises(ValueError, match="a folder has no place for"):
+        encoder.save(tmp_path)
+
+
+def test_a_missing_small_says_how_to_train_it(tmp_path: Path) -> None:
+    node = plain(config("train", tmp_path, "recipe=labse", "encoder=small", f"encoder.path={tmp_path / 'none'}"))
+    with pytest.raises(FileNotFoundError, match=r"none: expected a folder with a model, found none"):
+        build(node["encoder"])

@@ -1,0 +1,103 @@
+import json
+from pathlib import Path
+from random import Random
+
+from tests.text.divergences.helpers import annotated
+from xsent.text.divergences import AnnotatedPair, Divergence, Reason, SubtreeDeletion
+from xsent.text.divergences.deletion import candidate_spans
+
+DELETION = SubtreeDeletion(allow_half=False, attempts=20)
+# I know the very old man well .: the only subtree of two words or more and less than half is "the old man".
+HEADS = [1, -1, 4, 4, 1, 1, 1]
+KNOW = annotated("I know the old man well .", "Je connais bien ce vieil homme .", "0-0 2-3 3-4 4-5 5-2", heads=HEADS)
+
+
+def test_the_reference_subtrees_may_go(fixtures_dir: Path) -> None:
+    fixture = json.loads((fixtures_dir / "divergent_mbert.json").read_text(encoding="utf-8"))["subtree_candidates"]
+    heads = fixture["heads(-1 root; hand-made)"]
+    for allow_half, column in (
+        (False, "eligible_paper(size>=2 and size < n/2)"),
+        (True, "eligible_released(size>=2 and size <= n/2)"),
+    ):
+        expected = [tuple(row["span"]) for row in fixture["candidates"] if row[column] and row["contiguous"]]
+        assert candidate_spans(heads, allow_half=allow_half) == expected
+
+
+def test_half_of_the_sentence_goes_only_in_the_released_variant() -> None:
+    # Of eight words the last four are a subtree, and within it the last two.
+    heads = [-1, 0, 0, 0, 0, 4, 4, 6]
+    assert candidate_spans(heads, allow_half=False) == [(6, 8)]
+    assert candidate_spans(heads, allow_half=True) == [(4, 8), (6, 8)]
+
+
+def test_less_than_half_of_an_odd_number_of_words_is_the_half_rounded_down() -> None:
+    assert candidate_spans([-1, 0, 0, 0, 3], allow_half=False) == [(3, 5)]
+    assert candidate_spans([-1, 0, 1, 2, 2], allow_half=False) == []
+
+
+def test_a_subtree_with_a_gap_stays() -> None:
+    # "b" and "d" belong together, "c" between them does not.
+    assert candidate_spans([-1, 0, 0, 1, 0, 0], allow_half=False) == []
+
+
+def test_both_sides_are_deleted_from_and_the_other_one_is_labelled() -> None:
+    made = {DELETION.make(KNOW, Random(number)) for number in range(20)}
+    english, french = ("I", "know", "well", "."), ("Je", "connais", "bien", ".")
+    assert made == {
+        Divergence(
+            "a", "subtree_deletion", "source", english, KNOW.target, ("O",) * 4,
+            ("O", "O", "O", "ADD", "ADD", "ADD", "O"), "- the old man", "test",
+        ),
+        Divergence(
+            "a", "subtree_deletion", "target", KNOW.source, french,
+            ("O", "O", "ADD", "ADD", "ADD", "O", "O"), ("O",) * 4, "- ce vieil homme", "test",
+        ),
+    }  # fmt: skip
+
+
+def test_every_word_aligned_to_the_subtree_goes_wherever_it_stands() -> None:
+    # "any longer" is "ne ... plus" around the verb.
+    heads = [1, -1, 3, 1, 1]
+    pair = annotated("He sleeps any longer .", "Il ne dort plus .", "0-0 1-2 2-3 3-1 3-3", heads=heads)
+    made = next(one for one in (DELETION.make(pair, Random(n)) for n in range(20)) if one.side == "target")
+    assert made.target == ("Il", "dort", ".")
+    assert made.note == "- ne plus"
+
+
+def test_a_deletion_without_a_link_or_of_a_whole_side_is_none() -> None:
+    unaligned = annotated("I know the old man well .", "Je sais", "0-0 1-1", heads=HEADS)
+    assert DELETION.make(unaligned, Random(0)) == Reason.NOTHING_ALIGNED
+    whole = annotated("I know the old man well .", "homme", "4-0", heads=HEADS)
+    sides = {made.side for made in (DELETION.make(whole, Random(n)) for n in range(20))}
+    assert sides == {"source"}
+
+
+def test_short_and_flat_sentences_have_no_deletion() -> None:
+    assert DELETION.make(annotated("a b c", "u", heads=[-1, 0, 1]), Random(0)) == Reason.TOO_SHORT
+    assert DELETION.make(annotated("a b c d e", "u"), Random(0)) == Reason.NO_SUBTREE
+
+
+def test_every_candidate_can_be_drawn() -> None:
+    heads = [-1, 0, 1, 0, 3, 0, 5, 0]
+    links = " ".join(f"{at}-{at}" for at in range(8))
+    pair = annotated("a b c d e f g h", "s t u v w x y z", links, heads=heads)
+    assert {DELETION.make(pair, Random(n)).note for n in range(60)} == {
+        "- b c", "- d e", "- f g", "- t u", "- v w", "- x y",
+    }  # fmt: skip
+
+
+def test_deletions_of_real_seeds_keep_every_constraint(real_pairs: list[AnnotatedPair]) -> None:
+    made = [(pair, DELETION.make(pair, Random(pair.key))) for pair in real_pairs]
+    assert sum(isinstance(one, Divergence) for _, one in made) > 290
+    for pair, one in made:
+        if not isinstance(one, Divergence):
+            continue
+        old, new = (pair.source, one.source) if one.side == "source" else (pair.target, one.target)
+        assert 0 < len(new) < len(old)
+        assert set(one.source_labels + one.target_labels) == {"O", "ADD"}
+        assert len(one.source) == len(one.source_labels)
+        assert len(one.target) == len(one.target_labels)
+        if one.side == "source":
+            assert 2 <= len(old) - len(new) < len(old) / 2
+        else:
+            assert 2 <= one.source_labels.count("ADD") < len(pair.source) / 2

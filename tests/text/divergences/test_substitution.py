@@ -1,0 +1,197 @@
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.text.divergences.helpers import annotated
+from xsent.text.divergences import (
+    AnnotatedPair,
+    Blank,
+    Divergence,
+    FrequencyRanker,
+    LexicalSubstitution,
+    Reason,
+    WordNet,
+)
+from xsent.text.divergences import wordnet as wordnet_module
+from xsent.text.divergences.substitution import part_of_speech
+
+GENERAL, PARTICULAR = "generalization", "particularization"
+ONE = LexicalSubstitution(max_substitutions=1, attempts=20)
+SEVERAL = LexicalSubstitution(max_substitutions=None, attempts=20)
+EVERYTHING = FrequencyRanker(["beast animal poodle teddy hound move walk", "poodle"])
+
+
+def made_of(
+    pair: AnnotatedPair,
+    kind: str,
+    wordnet: WordNet,
+    maker: LexicalSubstitution = ONE,
+    ranker: FrequencyRanker = EVERYTHING,
+    number: int = 0,
+) -> Divergence | Reason:
+    return maker.make([pair], [Random(number)], kind, wordnet, ranker)[0]
+
+
+def test_ancestors_generalise_up_to_two_levels_and_never_to_the_root(small_wordnet: WordNet) -> None:
+    assert small_wordnet.candidates("teddy", "n", GENERAL) == {"poodle", "dog", "hound"}
+    assert small_wordnet.candidates("dog", "n", GENERAL) == {"animal", "beast"}
+    assert small_wordnet.candidates("animal", "n", GENERAL) == set()
+    assert small_wordnet.candidates("walk", "v", GENERAL) == {"go"}
+
+
+def test_all_senses_of_a_word_count(small_wordnet: WordNet) -> None:
+    assert small_wordnet.candidates("bank", "n", GENERAL) == {"institution", "slope"}
+
+
+def test_single_lower_case_descendants_particularise(small_wordnet: WordNet, wordnet_folder: Path) -> None:
+    assert small_wordnet.candidates("animal", "n", PARTICULAR) == {"dog", "hound", "poodle", "teddy"}
+    assert small_wordnet.candidates("teddy", "n", PARTICULAR) == set()
+    released = WordNet(folder=str(wordnet_folder), levels_up=2, levels_down=2)
+    assert released.candidates("animal", "n", PARTICULAR) == {"poodle", "teddy"}
+
+
+def test_inflected_words_are_found_and_are_no_candidates_of_themselves(small_wordnet: WordNet) -> None:
+    assert small_wordnet.candidates("Dogs", "n", GENERAL) == {"animal", "beast"}
+    assert small_wordnet.candidates("went", "v", PARTICULAR) == {"walk"}
+
+
+def test_adjectives_and_unknown_words_have_no_candidates(small_wordnet: WordNet) -> None:
+    assert small_wordnet.candidates("weak", "a", GENERAL) == set()
+    assert small_wordnet.candidates("xyzzy", "n", PARTICULAR) == set()
+    assert small_wordnet.candidates("dog", "v", GENERAL) == set()
+
+
+def test_a_missing_wordnet_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pytest.importorskip("nltk.data")
+    with pytest.raises(FileNotFoundError, match=r"WordNet 3.0 in .*found no data.noun.*downloader.*apt.*without net"):
+        WordNet(folder=str(tmp_path), levels_up=2, levels_down=1).load()
+    monkeypatch.setattr(data, "path", [])
+    monkeypatch.setattr(wordnet_module, "DEBIAN", tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"in nltk's data folders .* nor in .*wordnet\.folder=FOLDER"):
+        WordNet(folder=None, levels_up=2, levels_down=1).load()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_corpus_of_nltk_is_found_unpacked_and_as_downloaded(
+    tmp_path: Path, wordnet_folder: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    data = pytest.importorskip("nltk.data")
+    corpus = shutil.copytree(wordnet_folder, tmp_path / "corpora" / "wordnet")
+    if packed:
+        shutil.make_archive(str(corpus), "zip", tmp_path / "corpora", "wordnet")
+        shutil.rmtree(corpus)
+    monkeypatch.setattr(data, "path", [str(tmp_path)])
+    found = WordNet(folder=None, levels_up=2, levels_down=1)
+    assert found.candidates("dog", "n", PARTICULAR) == {"poodle", "teddy"}
+
+
+def test_levels_begin_at_one() -> None:
+    with pytest.raises(ValueError, match=r"wordnet.levels_up=0: expected 1 or more"):
+        WordNet(folder=None, levels_up=0, levels_down=1)
+
+
+def test_the_most_frequent_candidate_takes_the_place_and_keeps_the_capital(small_wordnet: WordNet) -> None:
+    pair = annotated("Dog barks", "Chien aboie", "0-0", tags="NN VBZ")
+    ranker = FrequencyRanker([["beast"], ["Beast", "animal"]])
+    assert made_of(pair, GENERAL, small_wordnet, ranker=ranker) == Divergence(
+        "a", "generalization", "source", ("Beast", "barks"), pair.target,
+        ("CHA", "O"), ("CHA", "O"), "Dog > Beast", "test",
+    )  # fmt: skip
+    shouted = annotated("DOG", "CHIEN", tags="NN")
+    assert made_of(shouted, GENERAL, small_wordnet, ranker=ranker).source == ("BEAST",)
+
+
+def test_all_words_aligned_to_the_word_are_changed(small_wordnet: WordNet) -> None:
+    pair = annotated("a dog", "u v w", "1-2 1-0", tags="DT NN")
+    assert made_of(pair, PARTICULAR, small_wordnet).target_labels == ("CHA", "O", "CHA")
+
+
+@pytest.mark.parametrize(
+    ("tag", "pos"),
+    [("VB", "v"), ("VBZ", "v"), ("JJ", "a"), ("JJS", "a"), ("NN", "n"), ("NNS", "n"),
+     ("NNP", None), ("NNPS", None), ("RB", None), ("MD", None), ("IN", None)],
+)  # fmt: skip
+def test_verbs_adjectives_and_common_nouns_may_go(tag: str, pos: str | None) -> None:
+    assert part_of_speech(tag) == pos
+
+
+def test_every_reason_is_told_apart(small_wordnet: WordNet) -> None:
+    stop_words = annotated("don 't have Dog", "u", tags="VB NN VBP NNP")
+    assert made_of(stop_words, GENERAL, small_wordnet) == Reason.NO_ELIGIBLE_WORD
+    unknown = annotated("weak xyzzy", "u", tags="JJ NN")
+    assert made_of(unknown, GENERAL, small_wordnet) == Reason.NOT_IN_WORDNET
+    unloved = annotated("a dog", "u", tags="DT NN")
+    nothing = FrequencyRanker([["other", "words"]])
+    assert made_of(unloved, GENERAL, small_wordnet, ranker=nothing) == Reason.NOT_PREDICTED
+
+
+def test_another_word_is_tried_where_the_ranker_predicts_no_candidate(small_wordnet: WordNet) -> None:
+    pair = annotated("teddy walks", "u", tags="NN VBZ")
+    goes = FrequencyRanker([["go"]])
+    assert {made_of(pair, GENERAL, small_wordnet, ranker=goes, number=n).note for n in range(10)} == {"walks > go"}
+    once = LexicalSubstitution(max_substitutions=1, attempts=1)
+    tried_once = {made_of(pair, GENERAL, small_wordnet, once, goes, number) for number in range(20)}
+    assert Reason.NOT_PREDICTED in tried_once
+    assert len(tried_once) == 2
+
+
+def test_one_word_gives_way_or_in_the_released_variant_all_that_can(small_wordnet: WordNet) -> None:
+    pair = annotated("dogs go", "u v", "0-0 1-1", tags="NNS VBP")
+    assert {made_of(pair, PARTICULAR, small_wordnet, number=n).note for n in range(20)} == {
+        "dogs > poodle",
+        "go > walk",
+    }
+    made = made_of(pair, PARTICULAR, small_wordnet, SEVERAL)
+    assert made.note == "dogs > poodle, go > walk"
+    assert made.source_labels == made.target_labels == ("CHA", "CHA")
+
+
+class Recorder:
+    """The first candidate in the alphabet; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[tuple[str, ...]]] = []
+
+    def choose(self, blanks: Sequence[Blank]) -> list[str | None]:
+        self.asked.append([blank.words for blank in blanks])
+        return [min(blank.candidates) for blank in blanks]
+
+
+def test_the_ranker_is_asked_about_many_sentences_at_a_time_and_sees_what_was_replaced(small_wordnet: WordNet) -> None:
+    ranker = Recorder()
+    pairs = [annotated("dogs go", "u", tags="NNS VBP", key="a"), annotated("a dog", "u", tags="DT NN", key="b")]
+    made = SEVERAL.make(pairs, [Random(0), Random(0)], PARTICULAR, small_wordnet, ranker)
+    assert [one.source for one in made] == [("poodle", "walk"), ("a", "poodle")]
+    first, second = ranker.asked
+    assert first == [("dogs", "go"), ("a", "dog")]
+    assert second in ([("poodle", "go")], [("dogs", "walk")])
+
+
+def test_no_less_than_one_word_is_replaced() -> None:
+    with pytest.raises(ValueError, match=r"max_substitutions=0: expected 1 or more, or null"):
+        LexicalSubstitution(max_substitutions=0, attempts=20)
+
+
+def test_equally_frequent_words_are_chosen_in_alphabetical_order() -> None:
+    ranker = FrequencyRanker([["b", "c", "d"], ["C", "B"]])
+    words = ("x",)
+    assert ranker.choose([Blank(words, 0, {"d", "c", "b", "a"}), Blank(words, 0, {"a"}), Blank(words, 0, ())]) == [
+        "b",
+        None,
+        None,
+    ]
+
+
+@pytest.mark.skipif(not wordnet_module.DEBIAN.is_dir(), reason="no WordNet at /usr/share/wordnet")
+def test_the_real_wordnet_knows_that_a_dog_is_an_animal() -> None:
+    pytest.importorskip("nltk")
+    real = WordNet(folder=str(wordnet_module.DEBIAN), levels_up=2, levels_down=1)
+    assert {"canine", "carnivore"} <= set(real.candidates("dogs", "n", GENERAL))
+    assert {"poodle", "puppy", "corgi"} <= set(real.candidates("dogs", "n", PARTICULAR))
+    assert "dog" not in real.candidates("dogs", "n", PARTICULAR)
+    # A circle of WordNet 3.0: to inhibit is to restrain is to inhibit.
+    assert "inhibit" not in real.candidates("inhibit", "v", PARTICULAR)
+    assert real.candidates("restrain", "v", GENERAL) is not None

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xsent.text.annotation import Annotation, StanzaAnnotator
+
+stanza = pytest.importorskip("stanza", reason="pip install 'xsent[divergence]'")
+
+SENTENCES = [("Cats", "sleep", "."), ("Run",), ("She", "saw", "it")]
+TREES: dict[tuple[str, ...], list[tuple[str, int]]] = {  # tag and head of each word, counted from 1 as Stanza does
+    SENTENCES[0]: [("NNS", 2), ("VBP", 0), (".", 2)],
+    SENTENCES[1]: [("VB", 0)],
+    SENTENCES[2]: [("PRP", 2), ("VBD", 0), ("PRP", 2)],
+}
+
+
+class Pipeline:
+    """Gives back what Stanza would: a real document, annotated by hand."""
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> Any:
+        self.batches.append(len(sentences))
+        return document(sentences)
+
+
+def document(sentences: Sequence[Sequence[str]], **changed: object) -> Any:
+    from stanza.models.common.doc import Document
+
+    def word(number: int, text: str, tag: str, head: int) -> dict[str, object]:
+        return {"id": (number,), "text": text, "xpos": tag, "head": head, "deprel": "dep"} | changed
+
+    rows = [
+        [word(n, text, *values) for n, (text, values) in enumerate(zip(words, TREES[tuple(words)], strict=True), 1)]
+        for words in sentences
+    ]
+    return Document(rows, " ".join(" ".join(words) for words in sentences))
+
+
+def annotator(pipeline: Any, *, parse: bool = True, batch_size: int = 2) -> StanzaAnnotator:
+    return StanzaAnnotator(pipeline, parse=parse, batch_size=batch_size, made_by="by hand")
+
+
+def test_heads_are_counted_from_0_and_the_root_has_none() -> None:
+    assert annotator(Pipeline()).annotate(SENTENCES, progress=False) == [
+        Annotation(("NNS", "VBP", "."), (1, -1, 1)),
+        Annotation(("VB",), (-1,)),
+        Annotation(("PRP", "VBD", "PRP"), (1, -1, 1)),
+    ]
+
+
+@pytest.mark.parametrize(("batch_size", "batches"), [(1, [1, 1, 1]), (2, [2, 1]), (9, [3])])
+def test_sentences_are_given_in_batches_and_come_back_in_order(batch_size: int, batches: list[int]) -> None:
+    pipeline = Pipeline()
+    found = annotator(pipeline, batch_size=batch_size).annotate(SENTENCES, progress=False)
+    assert pipeline.batches == batches
+    assert [len(annotation.tags) for annotation in found] == [3, 1, 3]
+
+
+def test_nothing_is_asked_of_the_pipeline_for_no_sentence() -> None:
+    pipeline = Pipeline()
+    assert annotator(pipeline).annotate([], progress=False) == []
+    assert pipeline.batches == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"text": "dogs"}, "expected the words 'Cats sleep .', found 'dogs dogs dogs'"),
+        ({"xpos": None}, "expected a tag for each word, found none for 'Cats' in 'Cats sleep .'"),
+        ({"head": None}, "expected a head for each word, found none for 'Cats' in 'Cats sleep .'"),
+    ],
+)
+def test_what_does_not_fit_the_words_is_refused(changed: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        annotator(lambda sentences: document(sentences, **changed)).annotate(SENTENCES[:1], progress=False)
+
+
+def test_where_nothing_is_parsed_there_are_no_heads_and_universal_tags_stand_in_for_missing_ones() -> None:
+    tagger = annotator(lambda sentences: document(sentences, xpos=None, upos="NOUN", head=None), parse=False)
+    assert tagger.annotate(SENTENCES[:1], progress=False) == [Annotation(("NOUN", "NOUN", "NOUN"), ())]
+
+
+def test_a_pipeline_that_joins_sentences_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected 2 sentences, found 1"):
+        annotator(lambda sentences: document(sentences[:1])).annotate(SENTENCES[:2], progress=False)
+
+
+def test_batch_and_models_decide_the_digest() -> None:
+    one = annotator(Pipeline()).digest()
+    assert annotator(Pipeline()).digest() == one
+    assert annotator(Pipeline(), batch_size=3).digest() != one
+    assert StanzaAnnotator(Pipeline(), parse=True, batch_size=2, made_by="others").digest() != one
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"annotator\.batch_size=0: expected a whole number, at least 1"):
+        annotator(Pipeline(), batch_size=0)
+
+
+def load(folder: Path, *, download: bool) -> StanzaAnnotator:
+    return StanzaAnnotator.load(
+        language="eng", parse=True, models=str(folder), package="default", download=download, device="cpu", batch_size=8
+    )
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Refuses every connection; returns those that were tried."""
+    tried: list[object] = []
+
+    def refuse(*address: object, **_: object) -> None:
+        tried.append(address)
+        raise OSError("no network in tests")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    return tried
+
+
+def test_missing_models_are_named_with_the_ways_to_get_them_and_no_one_is_asked(
+    tmp_path: Path, no_network: list[object]
+) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        load(tmp_path, download=False)
+    said = str(caught.value)
+    assert f"no Stanza models for en (package default) in {tmp_path}" in said
+    assert "annotator.download=true fetches them" in said
+    assert f"stanza.download('en', '{tmp_path}', 'default', 'tokenize,pos,lemma,depparse')" in said
+    assert "resources.json, en/pos, en/lemma, en/depparse and what else" in said
+    assert "annotator.models=FOLDER" in said
+    assert no_network == []
+    assert not list(tmp_path.iterdir())
+
+
+def test_models_that_are_listed_but_not_there_are_named(tmp_path: Path, no_network: list[object]) -> None:
+    # The smallest index that Stanza reads: one package, whose files are nowhere.
+    processors = ("tokenize", "pos", "lemma", "depparse")
+    files = ", ".join(f'"{name}": {{"ewt": {{"md5": ""}}}}' for name in processors)
+    package = ", ".join(f'"{name}": "ewt"' for name in processors)
+    index = f'{{"en": {{{files}, "packages": {{"default": {{{package}}}}}}}}}'
+    (tmp_path / "resources.json").write_text(index, encoding="utf-8")
+    with pytest.raises(FileNotFoundError, match=r"no Stanza models for en .* Stanza said: .*pos/ewt\.pt"):
+        load(tmp_path, download=False)
+    assert no_network == []
+
+
+def test_a_failed_download_says_so(tmp_path: Path, no_network: list[object]) -> None:
+    with pytest.raises(FileNotFoundError, match=r"they could not be fetched\. Offline: on a machine"):
+        load(tmp_path, download=True)
+    assert no_network

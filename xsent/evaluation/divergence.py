@@ -1,0 +1,420 @@
+"""Equivalent or divergent in meaning: sentence pairs and their words against what people or generators say of them."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from xsent.batch import Judgement, WordPair
+from xsent.evaluation.agreement import Annotated, agreement_table, word_alpha
+from xsent.evaluation.charts import Chart, Histogram, Panel
+from xsent.evaluation.divergence_scores import (
+    Ints,
+    PercentRule,
+    calibrate,
+    coin_figures,
+    levels,
+    percent_divergent,
+    ranking_figures,
+    sentence_figures,
+    word_figures,
+)
+from xsent.evaluation.evaluator import Evaluation
+from xsent.evaluation.margin import MARGINS
+from xsent.evaluation.pair_margins import Neighbourhood, pair_margins
+from xsent.evaluation.test_sets import TestSetEvaluator, TwoSided, check_choice, zero_vectors
+from xsent.evaluation.thresholds import Bools, Floats
+
+log = logging.getLogger(__name__)
+
+CALIBRATED = "calibrated_"
+LIKELY = 0.5  # a word diverges when that is more probable than not
+
+
+class DivergencePairs(TwoSided, Protocol):
+    """N pairs, and whether the sides of each mean the same."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def pairs(self) -> list[WordPair]: ...
+    @property
+    def equivalent(self) -> list[bool]: ...
+    @property
+    def kinds(self) -> list[str]: ...  # "": nothing beyond the label
+    @property
+    def highlights(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]] | None: ...  # per word, by how many
+    @property
+    def annotators(self) -> int: ...
+    @property
+    def source_lang(self) -> str: ...
+    @property
+    def target_lang(self) -> str: ...
+    def digest(self) -> str: ...
+
+
+class Thresholds(NamedTuple):
+    """A pair is equivalent when its score is above a threshold."""
+
+    fixed: float  # by convention
+    calibrated: float | None  # chosen on other pairs; None: there were none
+    tuned_on: str
+
+    def by_prefix(self) -> dict[str, float]:
+        """By what begins the names of their metrics."""
+        return {"": self.fixed} | ({} if self.calibrated is None else {CALIBRATED: self.calibrated})
+
+
+class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
+    """Precision, recall and F1 of equivalent and divergent pairs, and of divergent words.
+
+    A model that reads both sides of a pair at once is scored by its judgements (``pairs``, ``score_pairs``), a sentence
+    encoder by the margin scores of its vectors (``sentences``, ``score``).
+
+    Args:
+        name: prefix of the metrics.
+        root: file or folder of the sets, for ``read``.
+        sets: which ones, for ``read``; None is all.
+        read: ``(root, sets)`` -> sets.
+        against: by the ending of its item, a kind of divergent pairs that is scored alone against the equivalent ones.
+        word_kinds: kinds of pairs whose words are scored; None is all divergent pairs.
+        percent_rule: tells two kinds of divergent pairs apart by their words; None: it is not asked.
+        threshold: of judgements, by convention.
+        margin_threshold: of margin scores, by convention.
+        margin, k: as in ``pair_margins``; a pair's neighbours are those of its own set and of the pool.
+        pool: file of more candidates, for ``read_pool``; None: there are none.
+        read_pool: path -> sentences of both sides.
+        dev: file of other pairs, for ``read_dev``, on which the threshold of margin scores is calibrated: the best
+            weighted F1. Their neighbours are those of the equivalent pairs among them and of the pool: divergences made
+            of one pair would be each other's neighbours. None: it is not calibrated. Judgements bring a threshold.
+        read_dev: ``(path, None)`` -> sets.
+        dev_balanced: whether the classes of the dev pairs weigh the same; a seed has several divergences.
+        annotations: file of what single annotators said, for ``read_annotations``; None: there is none.
+        read_annotations: path -> what each annotator said of each pair.
+
+    Metrics:
+        Percent, of each set: ``<name>/<set>/precision_equivalent``, ``recall_equivalent``, ``f1_equivalent``,
+        ``precision_divergent``, ``recall_divergent``, ``f1_divergent``, and ``precision``, ``recall``, ``f1`` weighted
+        by the shares of the classes, all at the threshold by convention; the same with ``calibrated_`` before them at
+        the calibrated one. ``roc_auc``, and ``best_f1``, weighted, at the best threshold for these very pairs
+        (optimistic). ``<name>/<set>_<ending>/...`` is the same of the kinds of ``against``.
+
+        Of judged words, micro over the corpus, both languages pooled: ``union_f1_div``, ``union_f1_eq`` and
+        ``union_f1_mul``, their product (a word is divergent if any annotator highlighted it; called so if its
+        probability is above 1/2), ``pairwise_union_...`` (at least two), ``intersection_...`` (all), and what a fair
+        coin can expect, ``random_union_f1_div`` and so on. ``div10_above_precision`` and so on as in ``PercentRule``.
+        ``word_alpha``, a coefficient: Krippendorff's of the highlights of several annotators in these pairs.
+
+        Of annotations ``<name>/agreement/alpha_nominal`` and so on as in ``agreement_table``.
+
+    Source:
+        Briakou & Carpuat 2020 (arXiv:2010.03662), section 6; the threshold of margin scores is that of WikiMatrix
+        (Schwenk et al. 2019).
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        root: str | None,
+        sets: Sequence[str] | None,
+        read: Callable[[Any, Sequence[str] | None], Sequence[DivergencePairs]],
+        against: Mapping[str, str],
+        word_kinds: Sequence[str] | None,
+        percent_rule: PercentRule | None,
+        threshold: float,
+        margin_threshold: float,
+        margin: str,
+        k: int,
+        pool: str | None,
+        read_pool: Callable[[str], TwoSided],
+        dev: str | None,
+        read_dev: Callable[[str, None], Sequence[DivergencePairs]],
+        dev_balanced: bool,
+        annotations: str | None,
+        read_annotations: Callable[[str], Sequence[Annotated]],
+    ) -> None:
+        check_choice("margin", margin, MARGINS)
+        if k < 1:
+            raise ValueError(f"evaluator.k={k}: expected at least 1 neighbour")
+        super().__init__(name=name, root=root, wanted=sets, read=read, missing="error")
+        self.against = against
+        self.word_kinds = word_kinds
+        self.percent_rule = percent_rule
+        self.threshold = threshold
+        self.margin_threshold = margin_threshold
+        self.margin = margin
+        self.k = k
+        self.pool_file, self.read_pool = pool, read_pool
+        self.dev_file, self.read_dev, self.dev_balanced = dev, read_dev, dev_balanced
+        self.annotations_file, self.read_annotations = annotations, read_annotations
+
+    # ---- what is read
+
+    @cached_property
+    def pool(self) -> TwoSided | None:
+        """More candidates."""
+        return None if self.pool_file is None else self.read_pool(self.pool_file)
+
+    @cached_property
+    def dev(self) -> Sequence[DivergencePairs]:
+        """Pairs that the threshold of margin scores is calibrated on."""
+        return [] if self.dev_file is None else self.read_dev(self.dev_file, None)
+
+    @cached_property
+    def annotations(self) -> Sequence[Annotated]:
+        """What single annotators said."""
+        return [] if self.annotations_file is None else self.read_annotations(self.annotations_file)
+
+    def check(self) -> None:
+        """Read all files.
+
+        Raises:
+            ValueError: the dev pairs have one class, or what the readers raise.
+        """
+        super().check()
+        assert (self.pool is None) == (self.pool_file is None)
+        assert self.annotations is not None
+        labels = [label for one in self.dev for label in one.equivalent]
+        if labels and len(set(labels)) < 2:
+            raise ValueError(
+                f"{self.dev_file}: a threshold needs equivalent and divergent pairs, found {sum(labels)} equivalent and"
+                f" {len(labels) - sum(labels)} divergent"
+            )
+        for one in self.test_sets:
+            if one.highlights is not None and not any(self._has_scored_words(one)):
+                log.warning(
+                    "%s: %s has no pairs of kinds %s: words are not scored", self.name, one.name, self.word_kinds
+                )
+
+    def digest(self) -> str:
+        """Hex digest of the sets and of all that is read beside them."""
+        pool = [] if self.pool is None else [self.pool.source, self.pool.target]
+        read = [*(one.digest() for one in (*self.test_sets, *self.dev)), repr(pool), repr(self.annotations)]
+        return hashlib.sha256("\n".join(read).encode()).hexdigest()
+
+    def texts(self) -> list[str]:
+        """All sentences: those of the sets, of the dev pairs and of the pool."""
+        read: list[TwoSided] = [*self.test_sets, *self.dev, *([] if self.pool is None else [self.pool])]
+        return [text for one in read for side in (one.source, one.target) for text in side]
+
+    def pairs(self) -> list[WordPair]:
+        """The pairs of all sets, one after the other."""
+        return [pair for one in self.test_sets for pair in one.pairs]
+
+    # ---- what is scored
+
+    def score(self, vectors: Tensor) -> Evaluation:
+        """Figures of margin scores, from the vectors (N, D) of ``sentences()``."""
+        thresholds = Thresholds(self.margin_threshold, None, "")
+        if self.dev:
+            scores = np.concatenate([self._margins(one, self._equivalent_of(one), vectors) for one in self.dev])
+            equivalent = np.array([label for one in self.dev for label in one.equivalent])
+            calibrated = calibrate(scores, equivalent, balanced=self.dev_balanced)
+            thresholds = Thresholds(self.margin_threshold, calibrated.threshold, str(self.dev_file))
+        scored = [(one, self._margins(one, one, vectors)) for one in self.test_sets]
+        metrics = self._agreement()
+        for one, scores in scored:
+            metrics |= self._of_scores(one, scores, thresholds) | self._of_highlights(one)
+        details = [
+            self._detail(one, scores, thresholds)
+            | {
+                "margin": self.margin, "k": self.k, "k_used": min(self.k, *map(len, self._candidates(one))),
+                "candidates": " + ".join(str(len(side)) for side in self._candidates(one)),
+                "zero_vectors": zero_vectors(self.rows(vectors, one.source), self.rows(vectors, one.target)),
+            }
+            for one, scores in scored
+        ]  # fmt: skip
+        chart = self._histogram("margins", "Margin scores", f"{self.margin} margin", scored, thresholds)
+        return Evaluation({f"{self.name}/{item}": value for item, value in metrics.items()}, details, [chart])
+
+    def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
+        """Figures of judgements of ``pairs()``, in their order.
+
+        Args:
+            judgements: of a model that tags the words of all pairs, or of none.
+            threshold: that the model calibrated on its own dev pairs.
+
+        Raises:
+            ValueError: not as many judgements as pairs, or not as many probabilities as words.
+        """
+        expected = sum(len(one.pairs) for one in self.test_sets)
+        if len(judgements) != expected:
+            raise ValueError(f"{self.name}: expected a judgement of each of {expected} pairs, found {len(judgements)}")
+        thresholds = Thresholds(self.threshold, threshold, "dev pairs of the run")
+        metrics = self._agreement()
+        details: list[dict[str, object]] = []
+        scored: list[tuple[DivergencePairs, Floats]] = []
+        shares: list[tuple[DivergencePairs, Floats]] = []
+        for one, own in self._split(judgements):
+            scores = np.array([judgement.score for judgement in own], dtype=np.float64)
+            scored.append((one, scores))
+            metrics |= self._of_scores(one, scores, thresholds) | self._of_highlights(one)
+            divergent = _divergent_words(one, own)
+            if divergent is not None:
+                shares.append((one, np.array([percent_divergent(sides) for sides in divergent])))
+                metrics |= self._of_words(one, divergent) | self._of_percents(*shares[-1])
+            details.append(self._detail(one, scores, thresholds) | {"words_tagged": divergent is not None})
+        charts: list[Chart] = [self._histogram("scores", "Scores", "score", scored, thresholds)]
+        if shares:
+            charts.append(self._histogram("percent", "Divergent words", "percent of the words", shares, None))
+        return Evaluation({f"{self.name}/{item}": value for item, value in metrics.items()}, details, charts)
+
+    def _split(self, judgements: Sequence[Judgement]) -> Iterator[tuple[DivergencePairs, Sequence[Judgement]]]:
+        start = 0
+        for one in self.test_sets:
+            yield one, judgements[start : start + len(one.pairs)]
+            start += len(one.pairs)
+
+    # ---- of sentences
+
+    def _of_scores(self, one: DivergencePairs, scores: Floats, thresholds: Thresholds) -> dict[str, float]:
+        """Figures of a set, and of its equivalent pairs against one kind of divergent pairs each."""
+        equivalent = np.array(one.equivalent)
+        metrics: dict[str, float] = {}
+        for item, rows in self._items(one):
+            for prefix, threshold in thresholds.by_prefix().items():
+                found = sentence_figures(scores[rows] > threshold, equivalent[rows])
+                metrics |= {f"{item}/{prefix}{metric}": value for metric, value in found.items()}
+            found = ranking_figures(scores[rows], equivalent[rows])
+            metrics |= {f"{item}/{metric}": value for metric, value in found.items()}
+        return metrics
+
+    def _items(self, one: DivergencePairs) -> Iterator[tuple[str, Bools]]:
+        """Names of what is scored, and which pairs are in it."""
+        equivalent, kinds = np.array(one.equivalent), np.array(one.kinds)
+        yield one.name, np.ones(len(kinds), dtype=bool)
+        for ending, kind in self.against.items():
+            if kind in one.kinds and equivalent.any():
+                yield f"{one.name}_{ending}", equivalent | (kinds == kind)
+
+    def _margins(self, one: DivergencePairs, near: TwoSided, vectors: Tensor) -> Floats:
+        source, target = self.rows(vectors, one.source), self.rows(vectors, one.target)
+        around = Neighbourhood(*(self.rows(vectors, side) for side in self._candidates(near)))
+        return pair_margins(source, target, around, margin=self.margin, k=self.k)
+
+    def _candidates(self, near: TwoSided) -> tuple[list[str], list[str]]:
+        """Distinct sentences of both sides, those of the pool included."""
+        read = [near] if self.pool is None else [near, self.pool]
+        return _distinct(one.source for one in read), _distinct(one.target for one in read)
+
+    def _equivalent_of(self, one: DivergencePairs) -> TwoSided:
+        rows = zip(one.source, one.target, one.equivalent, strict=True)
+        source, target = zip(*((source, target) for source, target, label in rows if label), strict=True)
+        return _Sides(list(source), list(target))
+
+    # ---- of words
+
+    def _has_scored_words(self, one: DivergencePairs) -> list[bool]:
+        if self.word_kinds is None:
+            return [not label for label in one.equivalent]
+        return [kind in self.word_kinds for kind in one.kinds]
+
+    def _highlighted(self, one: DivergencePairs) -> Ints | None:
+        """By how many annotators each word is highlighted, of all pairs whose words are scored; None where none are."""
+        chosen = self._has_scored_words(one)
+        if one.highlights is None or not any(chosen):
+            return None
+        sides = [side for both, here in zip(one.highlights, chosen, strict=True) if here for side in both]
+        return np.concatenate([np.array(side, dtype=np.int64) for side in sides])
+
+    def _of_words(self, one: DivergencePairs, divergent: Sequence[tuple[Bools, Bools]]) -> dict[str, float]:
+        highlighted = self._highlighted(one)
+        if highlighted is None:
+            return {}
+        chosen = zip(divergent, self._has_scored_words(one), strict=True)
+        said = np.concatenate([side for sides, here in chosen if here for side in sides])
+        metrics: dict[str, float] = {}
+        for level, least in levels(one.annotators).items():
+            for prefix, found in (
+                ("", word_figures(said, highlighted, least)),
+                ("random_", coin_figures(highlighted, least)),
+            ):
+                metrics |= {f"{one.name}/{prefix}{level}_{metric}": value for metric, value in found.items()}
+        return metrics
+
+    def _of_percents(self, one: DivergencePairs, shares: Floats) -> dict[str, float]:
+        rule, kinds = self.percent_rule, np.array(one.kinds)
+        if rule is None or not {rule.above, rule.below} <= set(one.kinds):
+            return {}
+        rows = (kinds == rule.above) | (kinds == rule.below)
+        found = rule(shares[rows], kinds[rows] == rule.above)
+        return {f"{one.name}/{metric}": value for metric, value in found.items()}
+
+    # ---- of people
+
+    def _of_highlights(self, one: DivergencePairs) -> dict[str, float]:
+        highlighted = self._highlighted(one)
+        if highlighted is None or one.annotators < 2:
+            return {}
+        return {f"{one.name}/word_alpha": word_alpha(highlighted, one.annotators)}
+
+    def _agreement(self) -> dict[str, float]:
+        found = agreement_table(self.annotations) if self.annotations else {}
+        return {f"agreement/{metric}": value for metric, value in found.items()}
+
+    # ---- how it is shown
+
+    def _detail(self, one: DivergencePairs, scores: Floats, thresholds: Thresholds) -> dict[str, object]:
+        equivalent = np.array(one.equivalent)
+        both = 0 < equivalent.sum() < len(equivalent)
+        return {
+            "evaluator": self.name, "set": one.name, "direction": f"{one.source_lang}-{one.target_lang}",
+            "pairs": len(scores), "equivalent": int(equivalent.sum()), "divergent": int((~equivalent).sum()),
+            "threshold": thresholds.fixed, "calibrated_threshold": thresholds.calibrated,
+            "calibrated_on": thresholds.tuned_on,
+            "best_threshold": calibrate(scores, equivalent).threshold if both else None,
+            "annotators": one.annotators, "pairs_with_scored_words": sum(self._has_scored_words(one)),
+            "pairs_without_highlight": sum(not any(map(any, sides)) for sides in one.highlights or []),
+        }  # fmt: skip
+
+    def _histogram(
+        self,
+        ending: str,
+        title: str,
+        label: str,
+        scored: Sequence[tuple[DivergencePairs, Floats]],
+        thresholds: Thresholds | None,
+    ) -> Histogram:
+        """Values by what the pairs are, a panel per set; the calibrated threshold is marked where there is one."""
+        *_, (prefix, line) = thresholds.by_prefix().items() if thresholds else [("", None)]
+        panels = [Panel(one.name, _by_kind(one, values), line) for one, values in scored]
+        line_label = f"{prefix.replace('_', ' ')}threshold"
+        return Histogram(f"{self.name}_{ending}", f"{title}: {self.name}", label, "pairs", line_label, panels)
+
+
+class _Sides(NamedTuple):
+    source: list[str]
+    target: list[str]
+
+
+def _distinct(sides: Iterable[list[str]]) -> list[str]:
+    return list(dict.fromkeys(text for side in sides for text in side))
+
+
+def _by_kind(one: DivergencePairs, values: Floats) -> dict[str, Floats]:
+    plain = {True: "equivalent", False: "divergent"}
+    labels = np.array([kind or plain[label] for kind, label in zip(one.kinds, one.equivalent, strict=True)])
+    return {label.replace("_", " "): values[labels == label] for label in dict.fromkeys(labels.tolist())}
+
+
+def _divergent_words(one: DivergencePairs, judgements: Sequence[Judgement]) -> list[tuple[Bools, Bools]] | None:
+    """Which words are called divergent, by pair and side; None where words are not tagged."""
+    found = []
+    for pair, judgement in zip(one.pairs, judgements, strict=True):
+        if judgement.source is None or judgement.target is None:
+            return None
+        for words, likely in ((pair.source, judgement.source), (pair.target, judgement.target)):
+            if len(words) != len(likely):
+                raise ValueError(
+                    f"{one.name}: expected a probability for each of {len(words)} words, found {len(likely)}:"
+                    f" {' '.join(words)}"
+                )
+        found.append((judgement.source > LIKELY, judgement.target > LIKELY))
+    return found

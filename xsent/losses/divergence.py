@@ -1,0 +1,77 @@
+"""Losses of Divergent mBERT: rank a pair above a more divergent one, and tag the words that diverge."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from xsent.distributed import gather_rows, world_size
+
+IGNORED = -100  # label of special tokens, padding, and pairs that are not tagged
+AVERAGES = ("pairs", "tokens")
+
+
+def margin_ranking(finer: Tensor, coarser: Tensor, *, margin: float) -> Tensor:
+    """Keep each pair a margin above a more divergent version of it.
+
+    Args:
+        finer: (P,) scores F(x), of the pairs that should rank higher.
+        coarser: (P,) scores F(y), of what they should rank above.
+        margin: in units of the score.
+
+    Returns:
+        Scalar, mean over the P pairs of pairs. A constant added to all scores changes nothing.
+
+    Source:
+        Briakou and Carpuat 2020 (arXiv:2010.03662), equation (1).
+    """
+    return F.relu(margin - finer + coarser).mean()
+
+
+def equivalence_cross_entropy(scores: Tensor, divergent: Tensor) -> Tensor:
+    """Cross entropy of equivalent or divergent, one pair at a time.
+
+    Args:
+        scores: (N,), the logit of *equivalent*.
+        divergent: (N,) int64 or bool, 1 where a pair diverges.
+
+    Returns:
+        Scalar, mean over the pairs, in nats.
+
+    Source:
+        The ablation of Briakou and Carpuat 2020, section 5. Differs from the released code: that has two outputs; one
+        is their difference, which is all that a softmax of two sees.
+    """
+    return F.binary_cross_entropy_with_logits(scores, (divergent == 0).to(scores.dtype))
+
+
+def token_cross_entropy(logits: Tensor, labels: Tensor, *, average: str) -> Tensor:
+    """Cross entropy of the tokens' tags, equivalent or divergent.
+
+    Args:
+        logits: (N, T, 2), of EQ and DIV.
+        labels: (N, T) int64: 0, 1, or ``IGNORED``. Pairs without any label are left out.
+        average: ``pairs``, the mean of a pair's tokens and then of the pairs (the paper), or ``tokens``, one mean over
+            the tokens of all devices (the released code).
+
+    Returns:
+        Scalar in nats; 0 where no token has a label.
+
+    Raises:
+        ValueError: another average.
+
+    Source:
+        Briakou and Carpuat 2020, equation (2), its second term.
+    """
+    if average not in AVERAGES:
+        raise ValueError(f"recipe.token_loss={average}: expected one of {', '.join(AVERAGES)}")
+    losses = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none", ignore_index=IGNORED)  # (N, T)
+    counts = (labels != IGNORED).sum(dim=1)  # (N,)
+    if average == "pairs":
+        tagged = counts > 0
+        sums, size = losses.sum(dim=1)[tagged] / counts[tagged], tagged.sum()
+    else:
+        sums, size = losses.sum(dim=1), counts.sum()
+    # Devices may have more or fewer of them: the mean of all is the local sum over the mean of the sizes.
+    size = gather_rows(size[None].float()).sum() / world_size()
+    return sums.sum() / size.clamp(min=1 / world_size())

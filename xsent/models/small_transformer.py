@@ -1,0 +1,108 @@
+"""A small transformer to be trained from the start, which begins where a static encoder ends."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, processors
+from torch import nn
+from transformers import BertConfig, BertModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from xsent.models.sentence_encoder import SentenceEncoder
+from xsent.models.static_encoder import UNKNOWN, StaticEncoder
+from xsent.models.unigram import UNKNOWN_PIECE
+
+log = logging.getLogger(__name__)
+
+PAD, CLS, SEP, MASK = SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def small_transformer(
+    *,
+    name: str,
+    path: str | None,
+    layers: int,
+    heads: int,
+    feed_forward: int,
+    dropout: float,
+    vector_std: float,
+    max_length: int,
+    pooling: str,
+    seed: int,
+) -> SentenceEncoder:
+    """A BERT of a few layers over the pieces and piece vectors of a static encoder.
+
+    Its layers are drawn small, so that its first sentence vectors are close to the static encoder's: a mean of piece
+    vectors. It has the special tokens, segments and positions that pairs of sentences need.
+
+    Args:
+        name: for tables and messages.
+        path: folder of the static encoder; None is the one that comes with this package.
+        layers, heads, feed_forward: of the transformer; its width is the static encoder's.
+        dropout: in training, everywhere that BERT has some.
+        vector_std: standard deviation that the piece vectors are scaled to, against 0.02 of positions and segments.
+        max_length: tokens of a sentence, or of a pair, special ones included.
+        pooling: of sentence vectors, as in ``SentenceEncoder``.
+        seed: of all that is drawn.
+
+    Raises:
+        ValueError: the width is no multiple of ``heads``.
+    """
+    static = StaticEncoder.load(name=name, path=path)
+    if static.dim % heads:
+        raise ValueError(f"encoder.heads={heads}: expected a divisor of the {static.dim} numbers of a piece vector")
+    tokenizer = _pair_tokenizer(static, max_length)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=static.dim,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=feed_forward,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+        max_position_embeddings=max_length,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        transformer = BertModel(config)
+    table = transformer.embeddings.word_embeddings.weight
+    vectors = static.vectors.detach()
+    with torch.no_grad():
+        table[: len(vectors)] = vectors * (vector_std / vectors.std())
+        table[UNKNOWN].zero_()
+    return SentenceEncoder(
+        name=name,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        pooling=(pooling,),
+        projection=nn.Sequential(),
+        prompt="",
+        max_length=max_length,
+        normalize=True,
+    ).eval()
+
+
+def _pair_tokenizer(static: StaticEncoder, max_length: int) -> PreTrainedTokenizerBase:
+    """The static encoder's tokenizer, with the special tokens of BERT behind its pieces."""
+    assert static.tokenizer is not None
+    tokenizer = Tokenizer.from_str(static.tokenizer.to_str())
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{CLS} $A {SEP}",
+        pair=f"{CLS} $A {SEP} $B:1 {SEP}:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in (CLS, SEP)],
+    )
+    fast: Any = PreTrainedTokenizerFast
+    made: PreTrainedTokenizerBase = fast(
+        tokenizer_object=tokenizer,
+        unk_token=UNKNOWN_PIECE,
+        pad_token=PAD,
+        cls_token=CLS,
+        sep_token=SEP,
+        mask_token=MASK,
+        model_max_length=max_length,
+    )
+    return made
