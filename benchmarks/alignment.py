@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from xsent.data.lines import read_lines
 from xsent.models.word_vectors import EncoderAligner
 from xsent.run import build, load_config
 from xsent.text.alignment import AlignmentScores, GoldLinks, WordLinks, alignment_error_rate, parse_gold_links
+from xsent.text.divergences.conllu import read_conllu
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
@@ -47,18 +49,8 @@ def shipped_links() -> list[WordLinks]:
 
 def seed_pairs(count: int) -> list[WordPair]:
     """Pairs of everyday length, as `xsent diverge` aligns them."""
-    sides = [_words(DATA / "seeds" / f"seeds.{lang}.conllu") for lang in ("en", "fr")]
-    return [WordPair(source, target) for source, target, _ in zip(*sides, range(count), strict=False)]
-
-
-def _words(path: Path) -> Iterator[tuple[str, ...]]:
-    words: list[str] = []
-    for line in read_lines(path):
-        if not line and words:
-            yield tuple(words)
-            words = []
-        elif line and not line.startswith("#"):
-            words.append(line.split("\t")[1])
+    sides = [read_conllu(DATA / "seeds" / f"seeds.{lang}.conllu") for lang in ("en", "fr")]
+    return [WordPair(source.words, target.words) for source, target in islice(zip(*sides, strict=True), count)]
 
 
 def encoders() -> dict[str, list[str]]:

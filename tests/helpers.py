@@ -17,6 +17,7 @@ from xsent.run import register_resolvers
 
 ROOT = Path(__file__).resolve().parent.parent
 CONCEPTS = 60
+FOUR_KINDS = ("subtree_deletion", "phrase_replacement", "generalization", "particularization")
 
 
 def toy_bitext(folder: Path, pairs: int = 320) -> Path:
@@ -57,6 +58,30 @@ def toy_sentences(folder: Path, sentences: int = 400) -> Path:
     rows = [_say("e", [rng.randrange(CONCEPTS) for _ in range(6)]) for _ in range(sentences)]
     (folder / "clean.txt").write_text("\n".join(rows) + "\n")
     return folder / "clean.txt"
+
+
+def toy_divergences(path: Path, seeds: int = 160) -> Path:
+    """Seeds and divergences of two made-up languages.
+
+    A divergence has source words of another sort, the last ten concepts: two if it is a coarse one, else one.
+    """
+    from xsent.text.divergences.record import Divergence, to_json
+
+    rng = random.Random(0)
+    lines = []
+    for number in range(seeds):
+        source, target = ([rng.randrange(CONCEPTS - 10) for _ in range(5)] for _ in range(2))
+        for kind in ("seed", *FOUR_KINDS):
+            changed = 0 if kind == "seed" else 2 if kind in FOUR_KINDS[:2] else 1
+            odd = [rng.randrange(CONCEPTS - 10, CONCEPTS) for _ in range(changed)]
+            words, labels = _say("e", [*source[: 5 - changed], *odd]), ("O",) * (5 - changed) + ("CHA",) * changed
+            record = Divergence(
+                f"s{number}", kind, "source" if changed else "", tuple(words.split()),
+                tuple(_say("f", target).split()), labels, ("O",) * 5, "", "toy",
+            )  # fmt: skip
+            lines.append(to_json(record))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
 def toy_bert(folder: Path) -> Path:

@@ -32,7 +32,9 @@ def rows(output: Path) -> list[list[str]]:
     return [line.split("\t") for line in output.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["mine", "--help"], ["noise", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], *([name, "--help"] for name in ("mine", "noise", "diverge", "filter"))]
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys, xsent.cli\n"

@@ -12,7 +12,7 @@ from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from tests.helpers import ROOT, config
-from xsent.run import check_targets
+from xsent.run import check_targets, load_config
 from xsent.run.config import name_teachers
 
 CONF = ROOT / "conf"
@@ -28,9 +28,10 @@ GIVEN_BY_RUN = {
     "xsent.data.monolingual.": {"ledger", "root"},
     "xsent.data.tatoeba.": {"root", "languages"},
     "xsent.data.bucc.": {"root", "languages", "part"},
-    "xsent.data.divergence_files.": {"root", "sets", "path"},
+    "xsent.data.divergence_files.": {"root", "sets", "path", "seeds"},
     "xsent.data.divergence_sets.": {"root", "sets"},
     "xsent.data.sts.": {"root", "pairs"},
+    "xsent.text.alignment.": {"source", "target", "source_words", "target_words"},
     "xsent.text.moses.": {"sentence", "language"},
     "xsent.losses.": {"anchor", "candidates", "offset", "groups", "candidate_groups"},
     "xsent.recipes.schedules.": {"optimizer", "total_steps"},
@@ -102,6 +103,30 @@ def test_every_option_of_a_paraphrase_run_composes(tmp_path: Path, group: str) -
 def test_every_option_of_a_rolaser_run_composes(tmp_path: Path, group: str) -> None:
     for option in options(group):
         check_signatures(composed(tmp_path, "train", "recipe=rolaser", f"{group}={option}"))
+
+
+DIVERGENCE_OPTIONS = [
+    *(f"objective={name}" for name in options("objective") if name.startswith("divergence_")),
+    *(f"sampling={name}" for name in options("sampling")),
+    "data=divergences",
+    *(f"evaluator={name}" for name in ("refresd", "semdiverge", "divergence", "divergence_heldout")),
+]
+
+
+@pytest.mark.parametrize("option", DIVERGENCE_OPTIONS)
+def test_every_option_of_a_divergence_run_composes(tmp_path: Path, option: str) -> None:
+    check_signatures(composed(tmp_path, "train", "recipe=divergence", option))
+
+
+@pytest.mark.parametrize("group", ["ranker", "aligner", "divergences"])
+def test_every_option_of_xsent_diverge_composes(group: str) -> None:
+    for option in options(group):
+        check_signatures(load_config("diverge", [f"{group}={option}"]))
+
+
+@pytest.mark.parametrize("command", ["diverge", "filter", "mine", "noise"])
+def test_the_config_of_a_command_composes(command: str) -> None:
+    check_signatures(load_config(command, []))
 
 
 def test_the_evaluator_makes_the_negatives_that_xsent_augment_makes(tmp_path: Path) -> None:

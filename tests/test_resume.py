@@ -18,6 +18,7 @@ from tests.helpers import (
     tiny_static,
     toy_bert,
     toy_bitext,
+    toy_divergences,
     toy_labelled,
     toy_overrides,
     toy_sentences,
@@ -62,7 +63,19 @@ ROLASER = [
 ]  # fmt: skip
 
 
+DIVERGENCE = [
+    "recipe=divergence", "data.train_seeds=25", "data.valid_seeds=4", "data.test_seeds=4", "data.global_batch_size=8",
+    "logger=none", "encoder=mbert", "encoder.max_length=null", "recipe.max_length=32", "recipe.optimizer.lr=0.001",
+]  # fmt: skip
+
+
 def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
+    if recipe == "divergence":
+        return [
+            *DIVERGENCE,
+            f"data.root={toy_divergences(tmp_path / 'd.jsonl')}",
+            f"encoder.path={toy_bert(tmp_path / 'bert')}",
+        ]
     if recipe == "rolaser":
         return [
             *ROLASER,
@@ -75,7 +88,7 @@ def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
     return [*PARAPHRASE, f"data.root={toy_labelled(tmp_path / 'data')}", f"encoder.path={encoder}"]
 
 
-@pytest.mark.parametrize("recipe", [*RECIPES, "paraphrase", "rolaser"])
+@pytest.mark.parametrize("recipe", [*RECIPES, "paraphrase", "rolaser", "divergence"])
 # An epoch has 11 to 13 batches: in the middle of the first, on a saved step and behind it, in the second.
 @pytest.mark.parametrize("killed_after", [7, 15])
 def test_a_killed_run_resumes_to_bit_equal_weights(tmp_path: Path, recipe: str, killed_after: int) -> None:

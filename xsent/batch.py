@@ -81,6 +81,9 @@ class WordPair(NamedTuple):
     target: tuple[str, ...]
 
 
+IGNORED = -100  # label of a token that nothing is known of: special ones, padding, those of pairs that are not tagged
+
+
 class PairTokens(NamedTuple):
     """N pairs of sentences as one row of tokens each, padded on the right to the longest, T tokens."""
 
@@ -95,7 +98,7 @@ class DivergenceBatch(NamedTuple):
 
     tokens: PairTokens
     divergent: Tensor  # (N,) int64, 0 for a pair that counts as equivalent
-    token_labels: Tensor  # (N, T) int64, 1 where a token diverges, else 0; -100 where nothing is known
+    token_labels: Tensor  # (N, T) int64, 1 where a token diverges, else 0; ``IGNORED`` where nothing is known
     pairs: Pairs  # of the items: (N,) or (N / 2,)
 
 

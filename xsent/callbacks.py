@@ -82,19 +82,26 @@ class ResumableEarlyStopping(EarlyStopping):
 
 
 class EvaluateOnValidation(Callback):
-    """Runs an evaluator after each ``every_n_epochs``-th epoch, on every space where there are such.
+    """Runs the evaluator of validation after each ``every_n_epochs``-th epoch, on every space where there are such.
 
-    Logged as ``val/<evaluator>/<space>/<item>/<metric>``; the work is shared among the ranks and nothing is counted
-    twice.
+    Logged as ``val/<evaluator>/<space>/<item>/<metric>``, without a space of judgements of pairs; the work is shared
+    among the ranks and nothing is counted twice.
     """
 
     def __init__(self, *, evaluator: Evaluator, every_n_epochs: int) -> None:
         self.evaluator = evaluator
         self.every_n_epochs = every_n_epochs
 
-    def on_validation_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        if trainer.sanity_checking or (trainer.current_epoch + 1) % self.every_n_epochs:
+    # Lightning calls callbacks before the module at the end of validation, where a recipe may choose its threshold;
+    # this hook is later, and those of callbacks that monitor a metric are later still.
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if (trainer.current_epoch + 1) % self.every_n_epochs:
             return
         assert isinstance(pl_module, Recipe)
-        metrics = pl_module.evaluation(self.evaluator, sharded=True).metrics
+        modes = [(module, module.training) for module in pl_module.modules()]
+        pl_module.eval()
+        with torch.no_grad():
+            metrics = pl_module.evaluation(self.evaluator, sharded=True).metrics
+        for module, training in modes:
+            module.training = training
         pl_module.log_dict({f"val/{name}": value for name, value in metrics.items()})

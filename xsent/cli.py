@@ -262,12 +262,15 @@ def _add_diverge(commands: Any) -> None:
     ):
         parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=said)
     arguments: list[tuple[str, str, Callable[[str], object], str, str, object]] = [
-        ("divergences", "divergences", str, "NAME", "default: as in the paper | released: as its code", "default"),
-        ("ranker", "ranker", str, "NAME", "who chooses among WordNet's words: frequency | masked_lm", "frequency"),
+        ("divergences", "divergences", str, "NAME", "default: as in the paper | released: as its code",
+         default["divergences"]),
+        ("ranker", "ranker", str, "NAME", "who chooses among WordNet's words: masked_lm; otherwise their frequency",
+         default["ranker"]),
         ("aligner", "aligner", str, "NAME", "a file of conf/aligner", default["aligner"]),
         ("encoder", "encoder", str, "NAME", "a file of conf/encoder: margin scores, alignment", default["encoder"]),
         ("seed", "seed", int, "N", "of every draw", default["seed"]),
-        ("seeds", "seeds.count", int, "N", "pairs of a bitext that are used, at most", default["seeds"]["count"]),
+        ("seeds", "seeds.count", int, "N", "pairs that are used, at most: the best of a bitext (default: "
+         f"{default['seeds']['count']}), the first of annotated files (default: all)", None),
         ("score-column", "score_column", int, "N", "where a bitext has scores, from 1; otherwise by margin", None),
         ("device", "device", str, "DEVICE", "cpu | cuda | cuda:1", default["device"]),
     ]  # fmt: skip
@@ -276,8 +279,9 @@ def _add_diverge(commands: Any) -> None:
         parser.add_argument(f"--{name}", dest=key, metavar=metavar, type=kind, help=said + shown)
     kinds = _defaults("divergences/default")["kinds"]
     parser.add_argument(
-        "--kinds", metavar="KIND", nargs="+", help=f"also uneven and insert (default: {' '.join(kinds)})"
-    )
+        "--kinds", metavar="KINDS", type=lambda text: text.split(","),
+        help=f"with commas between them; also uneven and insert (default: {','.join(kinds)})",
+    )  # fmt: skip
     parser.add_argument(
         "--work-dir", metavar="DIR", help="where annotation lies until the job is done; otherwise OUT.work"
     )
@@ -297,11 +301,12 @@ def _diverge(given: argparse.Namespace) -> None:
 
     # By Hydra, as values of the config stand in for others, such as the seed for that of the divergences.
     names = ("divergences", "ranker", "aligner", "encoder", "seed", "seeds.count", "score_column", "device")
-    chosen = [f"{name}={vars(given)[name]}" for name in names if vars(given)[name] is not None]
-    chosen += [f"divergences.kinds=[{','.join(given.kinds)}]"] if given.kinds else []
-    # The released code has a slip here too, which is no matter of the divergences.
-    chosen += ["filter.max_numeric_share=null"] if given.divergences == "released" else []
-    config = load_config("diverge", [name for name in chosen if name != "ranker=frequency"] + given.set)
+    chosen = {name: str(value) for name in names if (value := vars(given)[name]) is not None}
+    chosen |= {"divergences.kinds": f"[{','.join(given.kinds)}]"} if given.kinds else {}
+    # A named option wins, as in every command.
+    others = [one for one in given.set if one.partition("=")[0] not in chosen]
+    config = load_config("diverge", [*others, *(f"{name}={value}" for name, value in chosen.items())])
+    is_cut = any(one.startswith("seeds.count=") for one in given.set) or "seeds.count" in chosen
     config |= {name: value for name in ("work_dir", "keep_work") if (value := vars(given)[name]) is not None}
     inputs = find_inputs(
         given.inputs, source_conllu=given.source_conllu, target_conllu=given.target_conllu, align=given.align,
@@ -323,6 +328,7 @@ def _diverge(given: argparse.Namespace) -> None:
     summary = diverge_file(
         inputs, given.output, load=load, options=options_from(config), config=config, keep_work=config["keep_work"],
         work_dir=Path(config["work_dir"]) if config["work_dir"] else None,
+        first=config["seeds"]["count"] if is_cut else None,
     )  # fmt: skip
     log.info("%s", summary)
 
@@ -376,13 +382,14 @@ def _add_filter(commands: Any) -> None:
 def _filter(given: argparse.Namespace) -> None:
     from xsent.jobs.filter import filter_bitext, options_from
     from xsent.jobs.output import check_output
-    from xsent.reporting.divergence_page import write_divergence_page
+    from xsent.reporting.divergence_page import check_page, write_divergence_page
     from xsent.run import load_config, load_judge
 
     config = load_config("filter", given.set)
     config |= {name: value for name, value in vars(given).items() if name in config and value is not None}
     options = options_from(config)
     if given.html is not None:
+        check_page(**config["page"])
         check_output(given.html)
         if given.html.resolve() in (given.bitext.resolve(), given.output.resolve()):
             raise ValueError(f"{given.html}: expected a file of its own for the page, found another one's name")
@@ -390,9 +397,8 @@ def _filter(given: argparse.Namespace) -> None:
         given.bitext, given.output, load=partial(load_judge, given.ckpt, device=config["device"]),
         device=config["device"], options=options, keep_work=config["keep_work"],
         work_dir=Path(config["work_dir"]) if config["work_dir"] else None,
+        show=partial(write_divergence_page, given.html, **config["page"]) if given.html is not None else None,
     )  # fmt: skip
-    if given.html is not None:
-        write_divergence_page(given.html, filtered.report, **config["page"])
     log.info("%s", filtered)
 
 

@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-from xsent.data.divergence_files import read_annotations, read_candidates, read_divergences
+from xsent.data.divergence_files import (
+    read_annotations,
+    read_candidates,
+    read_dev_divergences,
+    read_divergences,
+)
 from xsent.text.divergences.record import Divergence, to_json
 
 SEED = Divergence("1", "seed", "", ("a", "day"), ("un", "jour"), ("O", "O"), ("O", "O"), "", "here")
@@ -37,6 +42,24 @@ def test_a_line_that_is_no_divergence_is_an_error_with_file_and_line(tmp_path: P
         read_divergences(str(path), None)
     with pytest.raises(ValueError, match="expected synthetic"):
         read_divergences(str(path), ["wikimatrix"])
+
+
+def test_dev_pairs_in_a_row_are_of_different_seeds_and_of_every_kind(tmp_path: Path) -> None:
+    path = tmp_path / "made.jsonl"
+    kinds = ("seed", "generalization", "subtree_deletion")
+    records = [
+        Divergence(str(seed), kind, "", (f"s{seed}", kind), ("t",), ("O", "O"), ("O",), "", "")
+        for seed in range(12)
+        for kind in kinds
+    ]
+    path.write_text("".join(to_json(one) + "\n" for one in records))
+    one = read_dev_divergences(str(path), 6)
+    seeds = [pair.source[0] for pair in one.pairs]
+    assert seeds == ["s0", "s2", "s4", "s6", "s8", "s10"] * 3  # at equal distances
+    assert sorted(zip(seeds, one.kinds, strict=True)) == sorted((s, kind) for s in set(seeds) for kind in kinds)
+    assert [one.kinds[start : start + 6].count("seed") for start in (0, 6, 12)] == [2, 2, 2]
+    with pytest.raises(ValueError, match=r"evaluator\.dev_seeds=13: expected at most 12, the seeds of .*made\.jsonl"):
+        read_dev_divergences(str(path), 13)
 
 
 def test_candidates_are_two_columns_whatever_else_a_line_has(tmp_path: Path) -> None:

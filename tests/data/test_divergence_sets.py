@@ -158,13 +158,33 @@ def test_semdiverge_gives_the_sets_that_are_there_or_those_asked_for(tmp_path: P
         ("a\tb\t1", "expected 4 columns by TAB, found 3"),
         ("a\tb\tequivalent\t1.0", r"expected label 1 \(equivalent\) or 0 \(divergent\), found 'equivalent'"),
         ("a\tb\t1\thigh", "expected an agreement from 0 to 1, found 'high'"),
-        ("a\t \t1\t1.0", "expected a sentence in fra, found '', which has no words"),
+        ("a\t \t1\t1.0", "expected a sentence in fra, found none"),
     ],
 )
 def test_what_is_no_semdiverge_is_an_error_with_file_and_line(tmp_path: Path, row: str, message: str) -> None:
     write(tmp_path, "opensubs.test", "a\tb\t1\t1.0", row)
     with pytest.raises(ValueError, match=rf"opensubs\.test:2: {message}"):
         read_semdiverge(str(tmp_path), None, words=split)
+
+
+def test_semdiverge_is_cut_into_words_when_its_pairs_are_asked_for(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def cut(sentence: str, language: str) -> list[str]:
+        asked.append(sentence)
+        return sentence.strip("?").split()
+
+    write(tmp_path, "opensubs.test", "a b\tc\t1\t1.0", "a\t?\t1\t1.0")
+    (one,) = read_semdiverge(str(tmp_path), None, words=cut)
+    assert len(one.pairs) == 2
+    before = one.digest()
+    assert not asked
+    with pytest.raises(ValueError, match=r"opensubs\.test:2: expected a sentence in fra, found '\?', which has no"):
+        _ = one.pairs[0]
+    write(tmp_path, "opensubs.test", "a b\tc\t1\t1.0")
+    (one,) = read_semdiverge(str(tmp_path), None, words=cut)
+    assert list(one.pairs) == [WordPair(("a", "b"), ("c",))]
+    assert one.digest() != before
 
 
 def test_the_real_semdiverge_has_its_published_size(shared_data: Path) -> None:

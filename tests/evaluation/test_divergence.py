@@ -47,7 +47,7 @@ def evaluator(*sets: DivergenceSet, **changes: Any) -> DivergenceEvaluator:
     options: dict[str, Any] = {
         "name": "div", "root": None, "sets": None, "read": lambda root, wanted: sets, "against": {}, "word_kinds": None,
         "percent_rule": None, "threshold": 0.0, "margin_threshold": 1.04, "margin": "ratio", "k": 2, "pool": None,
-        "read_pool": None, "dev": None, "read_dev": None, "dev_balanced": False, "annotations": None,
+        "read_pool": None, "dev": None, "dev_seeds": 9, "read_dev": None, "dev_balanced": False, "annotations": None,
         "read_annotations": None,
     }  # fmt: skip
     one = DivergenceEvaluator(**{**options, **changes})
@@ -213,15 +213,52 @@ def test_margins_are_compared_with_the_conventional_threshold() -> None:
     assert strict.score(embedded(strict)).metrics["div/set/recall_equivalent"] == 50  # 1/0.7 is not above 1.45
 
 
-def test_margins_are_calibrated_on_other_pairs_within_their_equivalent_ones() -> None:
-    dev = [pairs_of(["same", "same", "far"])]
-    one = evaluator(pairs_of(["same", "far"]), dev="FILE", read_dev=lambda path, sets: dev)
+def test_margins_are_calibrated_among_as_many_dev_pairs_as_the_set_has() -> None:
+    dev = pairs_of(["same", "same", "far"])
+    one = evaluator(pairs_of(["same", "far"]), dev="FILE", read_dev=lambda path, seeds: dev)
     evaluation = one.score(embedded(one))
-    # Two equivalent dev pairs are each other's neighbours: margins of 1 / ((0.5 + 0.5) / 2) = 2. Of the divergent one
-    # the cosine is 0. Halfway is 1.
+    # Two at a time. The first two dev pairs are each other's neighbours: margins of 1 / ((0.5 + 0.5) / 2) = 2. The
+    # divergent one is scored beside the second: its cosine is 0. Halfway is 1.
     assert evaluation.details[0]["calibrated_threshold"] == pytest.approx(1.0)
-    assert evaluation.details[0]["calibrated_on"] == "FILE"
+    assert evaluation.details[0]["calibrated_on"] == "FILE: 3 pairs, 2 at a time"
     assert evaluation.metrics["div/set/calibrated_recall_equivalent"] == 100
+    # Three at a time, the sides of the divergent pair are neighbours, too: margins as in the test above.
+    one = evaluator(pairs_of(["same", "far", "far"]), dev="FILE", read_dev=lambda path, seeds: dev)
+    assert one.score(embedded(one)).details[0]["calibrated_threshold"] == pytest.approx(1 / 0.7 / 2)
+
+
+def test_a_set_calibrated_on_itself_has_its_own_best_threshold(caplog: pytest.LogCaptureFixture) -> None:
+    numbers = np.random.default_rng(0)
+    labels = ["same" if number % 3 else "far" for number in range(60)]
+    one = evaluator(pairs_of(labels), dev="FILE", dev_seeds=60, read_dev=lambda path, seeds: pairs_of(labels), k=4)
+    source = numbers.normal(size=(60, 8))
+    target = np.where(np.array(labels)[:, None] == "same", source, 0) + numbers.normal(size=(60, 8))
+    (detail,) = one.score(torch.from_numpy(np.concatenate([source, target]))).details
+    assert detail["calibrated_threshold"] == detail["best_threshold"]
+    assert not caplog.records
+
+
+def test_each_set_has_a_threshold_among_as_many_sentences_as_its_own() -> None:
+    numbers = np.random.default_rng(0)
+    dev = pairs_of(["same", "far"] * 60)
+    one = evaluator(
+        pairs_of(["same", "far"] * 10, "small"), pairs_of(["same", "far"] * 60, "large"), dev="FILE", dev_seeds=120,
+        read_dev=lambda path, seeds: dev, k=4,
+    )  # fmt: skip
+    source = numbers.normal(size=(120, 8))
+    target = np.where(np.arange(120)[:, None] % 2 == 0, source, 0) + numbers.normal(size=(120, 8))
+    vectors = dict(zip([*dev.source, *dev.target], np.concatenate([source, target]), strict=True))
+    small, large = one.score(torch.tensor(np.array([vectors[text] for text in one.sentences()]))).details
+    assert small["calibrated_on"] == "FILE: 120 pairs, 20 at a time"
+    # Among more sentences there are nearer neighbours, which is why the two are not one.
+    assert small["calibrated_threshold"] > large["calibrated_threshold"]  # type: ignore[operator]
+    assert large["calibrated_threshold"] == large["best_threshold"]
+
+
+def test_fewer_dev_seeds_than_pairs_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    dev = pairs_of(["same", "far"])
+    evaluator(pairs_of(["same"] * 3), dev="FILE", dev_seeds=2, read_dev=lambda path, seeds: dev)
+    assert "set has 3 pairs, evaluator.dev_seeds=2" in caplog.text
 
 
 def test_a_pool_widens_the_neighbourhood() -> None:
@@ -233,12 +270,12 @@ def test_a_pool_widens_the_neighbourhood() -> None:
 
 
 def test_dev_pairs_of_one_class_cannot_calibrate() -> None:
-    dev = [pairs_of(["same", "same"])]
+    dev = pairs_of(["same", "same"])
     with pytest.raises(ValueError, match="FILE: a threshold needs equivalent and divergent pairs, found 2 equivalent"):
-        evaluator(pairs_of(["same"]), dev="FILE", read_dev=lambda path, sets: dev)
+        evaluator(pairs_of(["same"]), dev="FILE", read_dev=lambda path, seeds: dev)
 
 
-@pytest.mark.parametrize(("option", "value"), [("margin", "cosine"), ("k", 0)])
+@pytest.mark.parametrize(("option", "value"), [("margin", "cosine"), ("k", 0), ("dev_seeds", 0)])
 def test_options_that_cannot_be_are_errors(option: str, value: object) -> None:
     with pytest.raises(ValueError, match=rf"evaluator\.{option}={value}: expected"):
         evaluator(pairs_of(["same"]), **{option: value})

@@ -150,6 +150,8 @@ def test_the_summary_says_what_the_file_was_made_from(tmp_path: Path) -> None:
     assert said["failures"] == {}
     assert [Path(path).name for path in said["made_from"]] == ["two.en.conllu", "two.fr.conllu", "two.align"]
     assert said["config"]["divergences"]["seed"] == 7
+    unused = {"filter", "seeds", "annotator", "target_annotator", "encoder", "aligner", "score_column"}
+    assert not unused & said["config"].keys()
     assert {"python", "numpy", "torch"} <= said["versions"].keys()
 
 
@@ -161,6 +163,35 @@ def test_the_same_seed_gives_the_same_file_and_another_seed_another(tmp_path: Pa
         content.append([(tmp_path / f"{name}{end}").read_bytes() for end in ("", ".summary.json")])
     assert content[0] == content[1]
     assert content[0][0] != content[2][0]
+
+
+def test_of_annotated_pairs_all_are_used_or_the_first_that_are_asked_for(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    for name, asked, seeds in (
+        ("all", [], ["s-1", "s-2"]),
+        ("one", ["--seeds", "1"], ["s-1"]),
+        ("set", ["--set", "seeds.count=1"], ["s-1"]),
+    ):
+        output = tmp_path / name
+        assert main(["diverge", str(folder), "-o", str(output), "--kinds", "subtree_deletion", *asked]) == 0
+        assert [record.seed for record in records(output) if record.kind == "seed"] == seeds
+        config = json.loads((tmp_path / f"{name}.summary.json").read_text(encoding="utf-8"))["config"]
+        assert config.get("seeds") == ({"count": 1} if asked else None)
+
+
+def test_a_named_option_wins_over_the_same_by_set(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    options = ["--kinds", "subtree_deletion", "--seed", "3", "--aligner", "static"]
+    options += ["--set", "seed=4", "--set", "aligner=encoder_argmax"]
+    assert main(["diverge", str(folder), "-o", str(tmp_path / "out"), *options]) == 0
+    config = json.loads((tmp_path / "out.summary.json").read_text(encoding="utf-8"))["config"]
+    assert config["seed"] == config["divergences"]["seed"] == 3
+
+
+def test_kinds_do_not_eat_the_input(tmp_path: Path) -> None:
+    folder = write_parsed(tmp_path / "in")
+    assert main(["diverge", "--kinds", "subtree_deletion", str(folder), "-o", str(tmp_path / "out")]) == 0
+    assert {record.kind for record in records(tmp_path / "out")} == {"seed", "subtree_deletion"}
 
 
 def test_pairs_without_links_are_aligned(tmp_path: Path) -> None:
@@ -178,7 +209,7 @@ def test_sides_that_do_not_belong_together_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"two\.fr\.conllu:\d+: expected sent_id 's-2', as .*, found 's-3'"):
         run(folder, tmp_path / "out.jsonl")
     french.write_text(text.split("\n\n")[0], encoding="utf-8")
-    with pytest.raises(ValueError, match=r"two\.fr\.conllu: expected as many sentences as the other file, found 1"):
+    with pytest.raises(ValueError, match=r"two\.fr\.conllu: expected as many sentences as the other files, found 1"):
         run(folder, tmp_path / "out.jsonl")
     assert not list(tmp_path.glob("out.jsonl*"))
 
@@ -194,7 +225,7 @@ def test_ids_that_occur_twice_are_refused(tmp_path: Path) -> None:
     folder = write_parsed(tmp_path / "in", links=False)
     for path in folder.glob("*.conllu"):
         path.write_text(path.read_text(encoding="utf-8").replace("s-2", "s-1"), encoding="utf-8")
-    with pytest.raises(ValueError, match="expected another id for each pair, found 's-1' 2 times"):
+    with pytest.raises(ValueError, match=r"two\.en\.conllu:14: expected every sent_id once, found 's-1' again"):
         run(folder, tmp_path / "out.jsonl")
 
 
@@ -265,6 +296,50 @@ def test_every_line_is_accounted_for(tmp_path: Path) -> None:
     assert [row.split("\t")[1:3] for row in rejects[1:]] == [
         ["8", "expected a number in column 3"], ["9", "expected 4 columns"], ["10", "empty side"]
     ]  # fmt: skip
+
+
+def test_no_two_seeds_share_a_sentence_and_the_better_pair_stays(tmp_path: Path) -> None:
+    english, french = (
+        ["".join(f"{w}{n} " for w in words) for n in range(3)] for words in ("abcdefghijkl", "ABCDEFGHIJKL")
+    )
+    rows = [(0, 0, 0.3), (0, 1, 0.9), (1, 1, 0.5), (2, 0, 0.4), (2, 2, 0.2)]
+    path = tmp_path / "pairs.tsv"
+    text = "".join(f"{english[one]}\t{french[other]}\t{score}\tx\n" for one, other, score in rows)
+    path.write_text(text, encoding="utf-8")
+    run(path, tmp_path / "out.jsonl")
+    # The best, line 2, bars lines 1 and 3. Line 4 comes before line 5, whose English it has.
+    assert [one.seed for one in records(tmp_path / "out.jsonl") if one.kind == "seed"] == ["pairs.tsv:2", "pairs.tsv:4"]
+    said = json.loads((tmp_path / "out.jsonl.summary.json").read_text(encoding="utf-8"))
+    assert said["lines"] == {"clean": 2, "repeated": 3, "not among the best": 0}
+
+
+def test_divergences_do_not_depend_on_the_name_of_the_file_nor_on_the_order_of_its_lines(tmp_path: Path) -> None:
+    path, other = write_bitext(tmp_path / "pairs.tsv"), tmp_path / "other.tsv"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    other.write_text("".join(lines[::-1]), encoding="utf-8")
+    made = []
+    for file in (path, other):
+        run(file, tmp_path / f"{file.stem}.jsonl")
+        made.append([record._replace(seed="") for record in records(tmp_path / f"{file.stem}.jsonl")])
+    assert made[0] == made[1]  # seeds come by their scores
+
+
+def test_rejects_of_an_earlier_run_do_not_stay(tmp_path: Path) -> None:
+    path = write_bitext(tmp_path / "pairs.tsv")
+    clean = path.read_text(encoding="utf-8")
+    path.write_text(clean + "odd\n", encoding="utf-8")
+    run(path, tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl.rejects.tsv").exists()
+    path.write_text(clean, encoding="utf-8")
+    run(path, tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl.rejects.tsv").exists()
+
+
+def test_one_odd_first_line_does_not_throw_the_others_away_in_silence(tmp_path: Path) -> None:
+    path = write_bitext(tmp_path / "pairs.tsv")
+    path.write_text("a\tb\t1\tx\tmore\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"pairs\.tsv:1: this line has 5 columns, 7 of 8 have another number"):
+        run(path, tmp_path / "out.jsonl")
 
 
 def test_a_bitext_without_a_clean_pair_says_why(tmp_path: Path) -> None:
@@ -352,7 +427,9 @@ def test_every_value_of_the_config_fits_what_it_is_for(divergences: str) -> None
     ("overrides", "said"),
     [
         (["seeds.order=best"], "seeds.order 'best': expected one of score, margin, file"),
-        (["seeds.order=score", "score_column=null"], "seeds.order=score: expected a score_column, found none"),
+        (["seeds.order=score"], "seeds.order=score: expected a score_column, found none"),
+        (["score_column=3"], "score_column and origin_column are both 3: expected different columns"),
+        (["source_column=3", "target_column=4"], "source_column and origin_column are both 3"),
         (["seeds.count=0"], "seeds.count=0: expected a whole number, at least 1"),
         (["seeds.margin=cosine"], "seeds.margin 'cosine': expected one of absolute, distance, ratio"),
         (["filter.words=letters"], "filter.words 'letters': expected one of whitespace, moses"),
@@ -367,7 +444,7 @@ def test_an_option_that_is_none_is_said_with_what_there_is(overrides: list[str],
 def test_the_command_makes_what_the_job_makes(tmp_path: Path) -> None:
     folder = write_parsed(tmp_path / "in")
     run(folder, tmp_path / "job.jsonl", "seed=3")
-    kinds = ["--kinds", "subtree_deletion", "phrase_replacement"]
+    kinds = ["--kinds", "subtree_deletion,phrase_replacement"]
     assert main(["diverge", str(folder), "-o", str(tmp_path / "out.jsonl"), "--seed", "3", *kinds]) == 0
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "job.jsonl").read_bytes()
 
@@ -385,6 +462,12 @@ def test_a_masked_language_model_chooses_words_that_the_seeds_do_not_have(tmp_pa
     assert main(["diverge", str(folder), "-o", str(tmp_path / "counted.jsonl"), *kinds]) == 0
     assert main(["diverge", str(folder), "-o", str(tmp_path / "predicted.jsonl"), *kinds, *ranker]) == 0
     assert {record.kind for record in records(tmp_path / "counted.jsonl")} == {"seed"}
+    made_from = [
+        json.loads((tmp_path / f"{name}.jsonl.summary.json").read_text(encoding="utf-8"))["made_from"].keys()
+        for name in ("counted", "predicted")
+    ]
+    assert made_from[1] - made_from[0] == {"ranker"}
+    assert "wordnet" in made_from[0]
     notes = {record.note for record in records(tmp_path / "predicted.jsonl") if record.kind == "generalization"}
     assert notes == {"cat > feline", "dog > canine"}
 
@@ -411,7 +494,7 @@ def test_released_takes_the_released_values_of_divergences_and_filter(tmp_path: 
     config = json.loads((tmp_path / "out.summary.json").read_text(encoding="utf-8"))["config"]
     assert config["divergences"]["deletion"]["allow_half"]
     assert config["divergences"]["links"] == "last"
-    assert config["filter"]["max_numeric_share"] is None
+    assert load_config("diverge", ["divergences=released"])["filter"]["max_numeric_share"] is None
 
 
 @pytest.mark.parametrize(
@@ -421,7 +504,7 @@ def test_released_takes_the_released_values_of_divergences_and_filter(tmp_path: 
         (["--aligner", "berkeley"], "Could not find 'aligner/berkeley'"),
         (["--set", "divergences.wordnet.folder=nowhere"], "expected WordNet 3.0 in nowhere, found no"),
         (
-            ["--kinds", "insert", "--set", "annotator.models=nowhere"],
+            ["--kinds", "insert", "--set", "annotator.models=nowhere", "--set", "annotator.download=false"],
             "no Stanza models for en (package default) in now",
         ),
     ],
@@ -444,11 +527,12 @@ def test_real_pairs_are_aligned_and_diverge(tmp_path: Path, shared_data: Path) -
     for side in ("en", "fr"):
         text = (shared_data / "seeds" / f"seeds.{side}.conllu").read_text(encoding="utf-8")
         (tmp_path / f"few.{side}.conllu").write_text("\n\n".join(text.split("\n\n")[:50]) + "\n", encoding="utf-8")
-    kinds = ["--kinds", "subtree_deletion", "phrase_replacement", "uneven", "insert"]
-    assert main(["diverge", str(tmp_path / "few"), "-o", str(tmp_path / "out.jsonl"), *kinds]) == 0
+    kinds = ["subtree_deletion", "phrase_replacement", "uneven", "insert"]
+    asked = ["--kinds", ",".join(kinds)]
+    assert main(["diverge", str(tmp_path / "few"), "-o", str(tmp_path / "out.jsonl"), *asked]) == 0
     said = json.loads((tmp_path / "out.jsonl.summary.json").read_text(encoding="utf-8"))
     failed = {kind: sum(reasons.values()) for kind, reasons in said["failures"].items()}
     assert said["seeds"] == 50
-    assert {kind: said["divergences"][kind] + failed.get(kind, 0) for kind in kinds[1:]} == dict.fromkeys(kinds[1:], 50)
+    assert {kind: said["divergences"][kind] + failed.get(kind, 0) for kind in kinds} == dict.fromkeys(kinds, 50)
     assert len(records(tmp_path / "out.jsonl")) == 50 + sum(said["divergences"].values())
     assert "aligner" in said["made_from"]

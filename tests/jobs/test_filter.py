@@ -76,13 +76,13 @@ Run = Callable[..., Filtered]
 def run(tmp_path: Path) -> Run:
     def call(
         lines: Sequence[str] | bytes = LINES, *, name: str = "text.tsv", output: str = "scored.tsv",
-        judge: WordJudge | None = None, keep_work: bool = False, **changes: Any,
+        judge: WordJudge | None = None, keep_work: bool = False, show: Any = None, **changes: Any,
     ) -> Filtered:  # fmt: skip
         raw = lines if isinstance(lines, bytes) else "".join(f"{line}\n" for line in lines).encode()
         (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
         return filter_bitext(
             tmp_path / name, tmp_path / output, load=lambda: judge or WordJudge(), device="cpu",
-            options=FilterOptions(**{**OPTIONS, **changes}), work_dir=None, keep_work=keep_work,
+            options=FilterOptions(**{**OPTIONS, **changes}), work_dir=None, keep_work=keep_work, show=show,
         )  # fmt: skip
 
     return call
@@ -237,18 +237,51 @@ def test_lines_that_hold_no_pair_are_listed_with_their_reason(run: Run, tmp_path
     assert not (tmp_path / "scored.tsv.rejects.tsv").exists()
 
 
-def test_strict_stops_at_the_first_before_the_judge_is_loaded(tmp_path: Path) -> None:
+def test_strict_stops_at_the_first_before_a_pair_is_judged(tmp_path: Path) -> None:
     (tmp_path / "text.tsv").write_text("a\ta\nb\t\n" + "c\n")
     with pytest.raises(ValueError, match=r"text\.tsv:2: empty side, found 'b' and ''"):
         filter_bitext(
-            tmp_path / "text.tsv", tmp_path / "scored.tsv", load=never, device="cpu",
+            tmp_path / "text.tsv", tmp_path / "scored.tsv", load=Never, device="cpu",
             options=FilterOptions(**{**OPTIONS, "strict": True}), work_dir=None, keep_work=False,
         )  # fmt: skip
     assert [path.name for path in tmp_path.iterdir()] == ["text.tsv"]
 
 
-def never() -> WordJudge:
-    raise AssertionError("not to be loaded")
+class Never(WordJudge):
+    """A judge that is not to be asked."""
+
+    def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
+        raise AssertionError("nothing to be judged")
+
+
+def test_a_wrong_run_is_noticed_before_the_file_is_read(tmp_path: Path) -> None:
+    def wrong() -> WordJudge:
+        raise ValueError("expected a run of recipe=divergence")
+
+    (tmp_path / "text.tsv.gz").write_bytes(b"no archive at all")
+    with pytest.raises(ValueError, match="expected a run of recipe=divergence"):
+        filter_bitext(
+            tmp_path / "text.tsv.gz", tmp_path / "scored.tsv", load=wrong, device="cpu",
+            options=FilterOptions(**OPTIONS), work_dir=None, keep_work=False,
+        )  # fmt: skip
+
+
+def test_what_fails_while_the_page_is_written_costs_no_judging(run: Run, tmp_path: Path) -> None:
+    def full(report: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        run(many(20), show=full)
+    shown: list[object] = []
+    again = run(many(20), show=shown.append)
+    assert again.judged == 0
+    assert shown == [again.report]
+    assert not (tmp_path / "scored.tsv.work").exists()
+
+
+def test_one_odd_first_line_does_not_throw_the_others_away_in_silence(run: Run) -> None:
+    with pytest.raises(ValueError, match=r"text\.tsv:1: this line has 3 columns, 5 of 6 have another number"):
+        run(["odd\tone\tout", *LINES])
 
 
 @pytest.mark.parametrize(
@@ -283,7 +316,7 @@ def test_what_cannot_be_done_is_said_before_any_work(run: Run, tmp_path: Path) -
     (tmp_path / "cut.tsv.gz").write_bytes(damaged)
     with pytest.raises(ValueError, match=r"cut\.tsv\.gz: expected a complete gzip file"):
         filter_bitext(
-            tmp_path / "cut.tsv.gz", tmp_path / "scored.tsv", load=never, device="cpu",
+            tmp_path / "cut.tsv.gz", tmp_path / "scored.tsv", load=Never, device="cpu",
             options=FilterOptions(**OPTIONS), work_dir=None, keep_work=False,
         )  # fmt: skip
 
@@ -401,10 +434,10 @@ def test_a_damaged_shard_is_made_again(run: Run, tmp_path: Path, caplog: pytest.
         (["--html", "OUT"], "expected a file of its own for the page, found another one's name"),
         (["--html", "no/page.html"], "no such folder for the output"),
         (["--device", "tpu9"], "device 'tpu9' cannot be used"),
-        (["--target-column", "4"], "expected sentence pairs in columns 1 and 4, found none"),
         (["--target-lang", "xqq"], "unknown language 'xqq'"),
         (["--set", "sample.bin=3"], "sample.bin"),
-        (["--strict"], "text.tsv:2: empty side, found 'b' and ''"),
+        (["--html", "page.html", "--set", "page.rows=0"], "page.rows=0: expected at least 1"),
+        ([], "no/run"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(

@@ -131,8 +131,8 @@ def test_choices_do_not_depend_on_the_blanks_beside(folder: Path) -> None:
 
 def test_pieces_of_a_sentence_piece_model_that_continue_a_word_are_no_words() -> None:
     encoder = small_transformer(
-        name="small", path=None, layers=1, heads=4, feed_forward=8, dropout=0.0, vector_std=0.1, max_length=32,
-        pooling="mean", seed=0,
+        name="small", path=None, layers=1, heads=4, feed_forward=8, dropout=0.0, vector_std=0.1, comparing=None,
+        max_length=32, pooling="mean", seed=0,
     )  # fmt: skip
     tokenizer = encoder.tokenizer
     tokenizer.backend_tokenizer.decoder = decoders.Metaspace()  # as such models have it
@@ -163,6 +163,10 @@ def test_pieces_of_a_byte_level_model_that_continue_a_word_are_no_words() -> Non
     assert {"est", "jardin", "fermé", "cafés"} <= set(predicted)
     assert not {"café", "é", "mé", "er", ",", "."} & set(predicted)
     assert model.predictions(("le", "mé", "est"), 1) == []  # a space and two letters, in two pieces
+    # No space is before the first word of a sentence: "les" and "sont" are pieces without it, "jardin" is not.
+    begins = set(model.predictions(("le", "café", "est", "là"), 0))
+    assert {"les", "sont"} <= begins
+    assert not {"le", "jardin", "est"} & begins
 
 
 # ---- refusals

@@ -22,14 +22,14 @@ OPTIONS: dict[str, Any] = {
 PAIRS = [
     WordPair(("Now", "look", "here", "!"), ("Regarde", "donc", "ici", "!")),
     WordPair(("A", "cat", "."), ("Un", "extraordinairement", "grand", "chat", ".")),
-    WordPair(tuple("the cat sat on the mat with the very big dog and the bird outside".split()) * 3, ("le", "chat")),
+    WordPair(("the", "cat", "sat", "on", "the", "mat", "with", "the", "very", "big", "dog") * 4, ("le", "chat")),
 ]
 
 
 @pytest.fixture(scope="module")
 def base() -> SentenceEncoder:
     return small_transformer(
-        name="small", path=None, layers=2, heads=4, feed_forward=64, dropout=0.1, vector_std=0.1, max_length=64,
+        name="small", path=None, layers=2, heads=4, feed_forward=64, dropout=0.1, vector_std=0.1, comparing=None, max_length=64,
         pooling="mean", seed=3,
     )  # fmt: skip
 

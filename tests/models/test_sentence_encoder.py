@@ -12,7 +12,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, BertTokenizerFast, RobertaConfig, RobertaModel
 
-from xsent.models.sentence_encoder import SentenceEncoder
+from xsent.models.hub import model_folder
+from xsent.models.sentence_encoder import SentenceEncoder, longest_input
 
 SENTENCES = [
     "The cat sat on the mat .",
@@ -227,10 +228,45 @@ def test_positions_of_the_roberta_family_start_after_the_padding_id(bert: Path, 
     RobertaModel(config).save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
     encoder = load(tmp_path, pooling="mean", normalize=True)
-    assert encoder.max_length == 18
+    assert encoder.max_length == longest_input(encoder.transformer, encoder.tokenizer) == 18
     assert encoder.encode(["cat " * 50]).isfinite().all()
     with pytest.raises(ValueError, match=r"encoder\.max_length=19: some/model takes at most 18 tokens"):
         load(tmp_path, pooling="mean", normalize=True, max_length=19)
+
+
+def test_a_transformer_without_a_table_of_positions_takes_what_its_tokenizer_says(bert: Path) -> None:
+    encoder = load(bert, pooling="mean", normalize=True)
+    assert longest_input(encoder.transformer, encoder.tokenizer) == 40
+    encoder.transformer.config.max_position_embeddings = -1
+    assert longest_input(encoder.transformer, encoder.tokenizer) == 32
+
+
+# ---- what a folder can hold
+
+
+def test_only_an_encoder_that_a_folder_can_hold_has_files(bert: Path, tmp_path: Path) -> None:
+    encoder = load(bert, pooling="mean", normalize=True)
+    assert encoder.has_files
+    linear, other = torch.nn.Linear(16, 16), torch.nn.Linear(16, 16)
+    fitting = [[linear], [linear, other], [linear, torch.nn.Tanh(), other, torch.nn.GELU()]]
+    unfitting = [
+        [torch.nn.Tanh()], [linear, torch.nn.Tanh(), torch.nn.Tanh()], [linear, torch.nn.Softplus()],
+        [linear, torch.nn.GELU(approximate="tanh")], [linear, torch.nn.Dropout(0.1)],
+    ]  # fmt: skip
+    for layers in fitting:
+        encoder.projection = torch.nn.Sequential(*layers)
+        assert encoder.has_files
+        encoder.save(tmp_path)
+        torch.testing.assert_close(load(tmp_path).encode(SENTENCES), encoder.encode(SENTENCES))
+    for layers in unfitting:
+        encoder.projection = torch.nn.Sequential(*layers)
+        assert not encoder.has_files
+        with pytest.raises(ValueError, match="a folder has no place"):
+            encoder.save(tmp_path)
+
+
+def test_a_pooler_is_known_to_have_no_place_in_a_folder_before_training(bert: Path) -> None:
+    assert not load(bert, pooling="pooler", normalize=True).has_files
 
 
 # ---- refusals
@@ -259,6 +295,8 @@ def test_code_of_the_models_own_needs_the_users_word(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=r"code of its own \(Alibaba-NLP/new-impl--modeling\.NewModel\).*trust_remote"):
         load(tmp_path, pooling="cls", normalize=True)
+    with pytest.raises(ValueError, match=r"^ranker some/model does not run .* It may not here: choose another$"):
+        model_folder("some/model", path=str(tmp_path), revision=None, trust_remote_code=None, option="ranker")
 
 
 @pytest.mark.parametrize(
@@ -296,6 +334,8 @@ def test_options_that_cannot_be_are_refused(bert: Path) -> None:
         load(bert, pooling="mean", normalize=True, prompt="the cat ", max_length=4)
     with pytest.raises(FileNotFoundError, match=r"encoder\.path=/nowhere"):
         load("/nowhere", pooling="mean", normalize=True)
+    with pytest.raises(FileNotFoundError, match=r"aligner\.path=/nowhere"):
+        model_folder("some/model", path="/nowhere", revision=None, trust_remote_code=None, option="aligner")
 
 
 def test_an_unreachable_hub_names_model_variables_and_the_local_way(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from xsent.run.config import plain
 
 OPTIONS: dict[str, Any] = {
     "name": "small", "path": None, "layers": 2, "heads": 4, "feed_forward": 64, "dropout": 0.1, "vector_std": 0.1,
-    "max_length": 64, "pooling": "mean", "seed": 3,
+    "comparing": None, "max_length": 64, "pooling": "mean", "seed": 3,
 }  # fmt: skip
+COMPARING = {"sharpness": 2.0, "other_side": 0.3, "subtracted": 0.5, "segment": 1.0}
 SENTENCES = ["Good morning, world!", "Guten Morgen, Welt!", "おはよう", "A cat."]
 
 
@@ -60,6 +61,28 @@ def test_the_same_seed_draws_the_same_and_leaves_the_random_numbers_alone(small:
     assert torch.equal(torch.get_rng_state(), before)
     assert again.digest() == small.digest()
     assert small_transformer(**OPTIONS | {"seed": 4}).digest() != small.digest()
+
+
+def test_the_first_layer_attends_to_what_is_similar_on_the_other_side() -> None:
+    encoder = small_transformer(**OPTIONS | {"comparing": COMPARING, "dropout": 0.0})
+    tokenizer = encoder.tokenizer
+    tokenizer.backend_tokenizer.no_truncation()
+    pair = tokenizer("a cat is in the house", "un chat est dans la maison", return_tensors="pt")
+    encoder.transformer.set_attn_implementation("eager")
+    attention = encoder.transformer(**pair, output_attentions=True).attentions[0].mean(dim=1)[0]  # (T, T)
+    words = tokenizer.convert_ids_to_tokens(pair["input_ids"][0])
+    for source, target in [("▁cat", "▁chat"), ("▁house", "▁maison")]:
+        row, other = attention[words.index(source)], words.index("[SEP]") + 1
+        assert other + int(row[other:].argmax()) == words.index(target)
+        back = attention[words.index(target)]
+        assert int(back[: other - 1].argmax()) == words.index(source)
+
+
+def test_comparing_changes_neither_the_words_of_one_sentence_nor_what_is_near() -> None:
+    encoder = small_transformer(**OPTIONS | {"comparing": COMPARING})
+    vectors = encoder.encode(SENTENCES)
+    near = vectors @ vectors.T
+    assert near[0, 1] > near[0, 2:].max()
 
 
 def test_heads_that_do_not_divide_the_width_are_refused() -> None:

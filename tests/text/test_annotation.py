@@ -3,6 +3,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -131,7 +132,7 @@ def test_missing_models_are_named_with_the_ways_to_get_them_and_no_one_is_asked(
         load(tmp_path, download=False)
     said = str(caught.value)
     assert f"no Stanza models for en (package default) in {tmp_path}" in said
-    assert "annotator.download=true fetches them" in said
+    assert "annotator.download=false: true fetches them, once. Offline: on a machine" in said
     assert f"stanza.download('en', '{tmp_path}', 'default', 'tokenize,pos,lemma,depparse')" in said
     assert "resources.json, en/pos, en/lemma, en/depparse and what else" in said
     assert "annotator.models=FOLDER" in said
@@ -149,6 +150,31 @@ def test_models_that_are_listed_but_not_there_are_named(tmp_path: Path, no_netwo
     with pytest.raises(FileNotFoundError, match=r"no Stanza models for en .* Stanza said: .*pos/ewt\.pt"):
         load(tmp_path, download=False)
     assert no_network == []
+
+
+def test_models_that_are_there_are_used_without_a_connection_and_missing_ones_are_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    none, fetch = stanza.DownloadMethod.NONE, stanza.DownloadMethod.REUSE_RESOURCES
+    tried: list[Any] = []
+
+    def pipeline(download_method: Any, **_: object) -> Any:
+        tried.append(download_method)
+        if is_missing and download_method is none:
+            raise FileNotFoundError("no resources.json")
+        return SimpleNamespace(config={})
+
+    monkeypatch.setattr(stanza, "Pipeline", pipeline)
+    caplog.set_level("INFO")
+    is_missing = False
+    load(tmp_path, download=True)
+    assert (tried, caplog.messages) == ([none], [])
+    is_missing = True
+    load(tmp_path, download=True)
+    assert tried == [none, none, fetch]
+    assert (
+        f"fetching Stanza's models for en (package default: tokenize,pos,lemma,depparse) to {tmp_path}" in caplog.text
+    )
 
 
 def test_a_failed_download_says_so(tmp_path: Path, no_network: list[object]) -> None:

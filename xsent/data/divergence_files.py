@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,34 @@ def read_divergences(root: str, sets: Sequence[str] | None) -> list[DivergenceSe
     """
     if sets is not None and list(sets) != ["synthetic"]:
         raise ValueError(f"evaluator.sets={list(sets)}: expected synthetic, {root} has no other")
-    records = [from_json(line, f"{root}:{number}") for number, line in enumerate(read_lines(Path(root)), start=1)]
-    if not records:
-        raise ValueError(f"{root}: expected at least 1 divergence, found none")
-    return [divergence_set(records, name="synthetic")]
+    return [divergence_set(_records(root), name="synthetic")]
+
+
+def read_dev_divergences(path: str, seeds: int) -> DivergenceSet:
+    """Some seeds of such a file and their divergences, to calibrate a threshold on.
+
+    They are taken at equal distances, for a file may have its cleanest seeds first. One version of each seed comes
+    first, here the seed, there one of its divergences, then another of each: any ``seeds`` pairs in a row are of
+    different seeds, where all have as many versions, with about the same share of each kind.
+
+    Args:
+        path: JSON lines, plain or gzipped.
+        seeds: how many.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: a line is no divergence, or the file has fewer seeds.
+    """
+    versions: dict[str, list[Divergence]] = {}
+    for record in _records(path):
+        versions.setdefault(record.seed, []).append(record)
+    if len(versions) < seeds:
+        raise ValueError(f"evaluator.dev_seeds={seeds}: expected at most {len(versions)}, the seeds of {path}")
+    every = list(versions.values())
+    kept = [every[number * len(every) // seeds] for number in range(seeds)]
+    turned = [own[row % len(own) :] + own[: row % len(own)] for row, own in enumerate(kept)]
+    in_turn = [one for round_ in zip_longest(*turned) for one in round_ if one is not None]
+    return divergence_set(in_turn, name="dev")
 
 
 def divergence_set(records: Sequence[Divergence], *, name: str) -> DivergenceSet:
@@ -51,6 +76,13 @@ def divergence_set(records: Sequence[Divergence], *, name: str) -> DivergenceSet
         highlights=[(_changed(record.source_labels), _changed(record.target_labels)) for record in records],
         annotators=1,
     )
+
+
+def _records(path: str) -> list[Divergence]:
+    records = [from_json(line, f"{path}:{number}") for number, line in enumerate(read_lines(Path(path)), start=1)]
+    if not records:
+        raise ValueError(f"{path}: expected at least 1 divergence, found none")
+    return records
 
 
 def _changed(labels: Sequence[str]) -> tuple[int, ...]:

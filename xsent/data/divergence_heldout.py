@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from xsent.batch import WordPair
+from xsent.data.divergence_files import divergence_set
 from xsent.data.divergence_sets import DivergenceSet
 
 if TYPE_CHECKING:
     from xsent.data.divergences import DivergenceData
-    from xsent.text.divergences.record import Divergence
 
 NAME = "synthetic"
 
@@ -48,24 +48,7 @@ class HeldOutDivergences:
                 f"evaluator=divergence_heldout: the {self.split} split is empty; give data.{self.split}_seeds=500, or"
                 " another evaluator"
             )
-        records = [record for record, _ in judged]
-        return [
-            DivergenceSet(
-                NAME,
-                [WordPair(record.source, record.target) for record in records],
-                [" ".join(record.source) for record in records],
-                [" ".join(record.target) for record in records],
-                [equivalent for _, equivalent in judged],
-                [record.kind for record in records],
-                [_highlights(record) for record in records],
-                1,
-                *self.data.languages,
-            )
-        ]
-
-
-def _highlights(record: Divergence) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    source, target = (
-        tuple(int(label != "O") for label in side) for side in (record.source_labels, record.target_labels)
-    )
-    return source, target
+        source_lang, target_lang = self.data.languages
+        made = divergence_set([record for record, _ in judged], name=NAME)
+        equivalent = [equivalent for _, equivalent in judged]
+        return [replace(made, equivalent=equivalent, source_lang=source_lang, target_lang=target_lang)]

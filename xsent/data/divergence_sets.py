@@ -6,9 +6,10 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from xsent.batch import WordPair
 from xsent.data.lines import read_lines
@@ -36,7 +37,7 @@ class DivergenceSet:
     """N sentence pairs, and whether the sides of each mean the same."""
 
     name: str  # "wikimatrix", "opensubs", "synthetic"
-    pairs: list[WordPair]
+    pairs: Sequence[WordPair]
     source: list[str]  # the same sentences as raw text
     target: list[str]
     equivalent: list[bool]
@@ -48,7 +49,9 @@ class DivergenceSet:
 
     def digest(self) -> str:
         """Hex digest of everything in it."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        # Words that are cut when they are asked for say no more than the sentences.
+        content = vars(self) | {"pairs": self.pairs if isinstance(self.pairs, list) else []}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 # ---- REFreSD
@@ -213,11 +216,13 @@ def read_semdiverge(root: str, sets: Sequence[str] | None, *, words: Words) -> l
     Args:
         root: folder of the files.
         sets: ``opensubs``, ``commoncrawl``; None is what there is.
-        words: makes words of the raw sentences.
+        words: makes words of the raw sentences, when the pairs are first asked for: whoever takes the sentences needs
+            no tool that cuts them.
 
     Raises:
         FileNotFoundError: no such folder, or a file is not in it.
-        ValueError: another number of columns, an unknown label or agreement, a sentence without words, or no pair.
+        ValueError: another number of columns, an unknown label or agreement, an empty side, or no pair; when the pairs
+            are asked for, a sentence without words.
 
     Source:
         Vyas, Niu and Carpuat 2018 (NAACL), crowdsourced labels.
@@ -230,16 +235,37 @@ def read_semdiverge(root: str, sets: Sequence[str] | None, *, words: Words) -> l
     return [_semdiverge(folder / f"{name}.test", name, words) for name in chosen]
 
 
+class _Uncut(Sequence[WordPair]):
+    """Pairs whose words are cut when they are first asked for."""
+
+    def __init__(self, rows: Sequence[tuple[str, str, str, str]], words: Words) -> None:
+        self._rows, self._words = rows, words
+
+    @cached_property
+    def _pairs(self) -> list[WordPair]:
+        return [
+            WordPair(_worded(english, "eng", where, self._words), _worded(french, "fra", where, self._words))
+            for where, english, french, _ in self._rows
+        ]
+
+    @overload
+    def __getitem__(self, index: int) -> WordPair: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[WordPair]: ...
+    def __getitem__(self, index: int | slice) -> WordPair | list[WordPair]:
+        return self._pairs[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 def _semdiverge(path: Path, name: str, words: Words) -> DivergenceSet:
     rows = list(_semdiverge_rows(path))
     if not rows:
         raise ValueError(f"{path}: expected at least 1 pair, found none")
-    pairs = [
-        WordPair(_worded(english, "eng", where, words), _worded(french, "fra", where, words))
-        for where, english, french, _ in rows
-    ]
     _, source, target, labels = (list(column) for column in zip(*rows, strict=True))
-    return DivergenceSet(name, pairs, source, target, [label == "1" for label in labels], [""] * len(rows), None, 0)
+    equivalent = [label == "1" for label in labels]
+    return DivergenceSet(name, _Uncut(rows, words), source, target, equivalent, [""] * len(rows), None, 0)
 
 
 def _semdiverge_rows(path: Path) -> Iterator[tuple[str, str, str, str]]:
@@ -249,6 +275,9 @@ def _semdiverge_rows(path: Path) -> Iterator[tuple[str, str, str, str]]:
         if len(columns) != 4:
             raise ValueError(f"{where}: expected 4 columns by TAB, found {len(columns)}")
         english, french, label, agreement = columns
+        for language, sentence in (("eng", english), ("fra", french)):
+            if not sentence:
+                raise ValueError(f"{where}: expected a sentence in {language}, found none")
         if label not in ("0", "1"):
             raise ValueError(f"{where}: expected label 1 (equivalent) or 0 (divergent), found {label!r}")
         if not _is_share(agreement):

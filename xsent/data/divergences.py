@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from xsent.batch import DivergenceBatch, Pairs, PairTokens, WordPair
+from xsent.batch import IGNORED, DivergenceBatch, Pairs, PairTokens, WordPair
 from xsent.data.batches import Batches
 from xsent.data.lines import read_lines
 from xsent.data.rejects import RejectLedger
@@ -23,20 +23,31 @@ from xsent.data.sampler import EvaluationSampler, Rows
 from xsent.data.training_data import TrainingData
 from xsent.distributed import rank, world_size
 from xsent.text.divergences.pairing import balanced_pairs, concatenation_pairs, ranking_pairs, single_pairs
-from xsent.text.divergences.record import KINDS, SEED, Divergence, from_json, to_json
+from xsent.text.divergences.record import (
+    DELETION,
+    GENERALIZATION,
+    KINDS,
+    PARTICULARIZATION,
+    REPLACEMENT,
+    SEED,
+    UNCHANGED,
+    Divergence,
+    from_json,
+    to_json,
+)
 
 log = logging.getLogger(__name__)
 
+RANKED = (DELETION, REPLACEMENT, GENERALIZATION, PARTICULARIZATION)  # the paper's four
 SAMPLING = ("single", "balanced", "concatenation", "ranking")
 ITEMS = ("pairs", "contrastive", "independent")
-IGNORED = -100  # label of tokens that nothing is known of
 
 
 class TokenizedPair(Protocol):
     """A pair as ids."""
 
     @property
-    def words(self) -> NDArray[np.int16]:
+    def words(self) -> NDArray[np.int32]:
         """(T,) number of the word of each token, those of the source first; -1 on special tokens."""
         ...
 
@@ -72,8 +83,8 @@ class DivergenceData(TrainingData):
             divergences, drawn; ``concatenation``: all; ``ranking``: seed above lexical substitution above phrase
             replacement or subtree deletion.
         items: ``pairs`` of a finer and a coarser version; ``contrastive``: seeds and the divergences of these very
-            seeds, each an item; ``independent``: seeds, and as many divergences of each kind drawn from all seeds that
-            are not held out.
+            seeds, each an item; ``independent``: seeds, and as many divergences of each kind drawn from seeds that are
+            in no split. Differs from the released code: it draws from all, so that most would be of these very seeds.
         train_seeds, valid_seeds, test_seeds: sizes of the splits, in the order of the file; only seeds with a
             divergence count.
         source_lang, target_lang: ISO 639-3, of the sides.
@@ -113,8 +124,11 @@ class DivergenceData(TrainingData):
                 raise ValueError(f"data.{option}={value}: expected one of {', '.join(known)}")
         if sampling == "ranking" and items != "pairs":
             raise ValueError(f"data.items={items}: data.sampling=ranking orders pairs; give data.items=pairs")
-        if not kinds or set(kinds) - set(KINDS):
-            raise ValueError(f"data.kinds={list(kinds)}: expected some of {', '.join(KINDS)}")
+        known = KINDS if sampling == "single" else RANKED
+        if not kinds or set(kinds) - set(known):
+            raise ValueError(
+                f"data.kinds={','.join(kinds)}: expected some of {', '.join(known)} with data.sampling={sampling}"
+            )
         if min(train_seeds, valid_seeds) < 1 or test_seeds < 0:
             raise ValueError(f"data: {train_seeds} seeds to train on and {valid_seeds} to validate on: expected some")
         self.name = name
@@ -134,8 +148,8 @@ class DivergenceData(TrainingData):
         self._splits: dict[str, range] = {}
         self._items: dict[str, Items] = {}
         self._tokenizer: PairTokenizer | None = None
-        self._ids: Sequence[Any] = []
-        self._labels: list[NDArray[np.int64]] = []
+        self._ids: dict[int, Any] = {}  # by number of the record
+        self._labels: dict[int, NDArray[np.int64]] = {}
 
     # ---- reading
 
@@ -149,41 +163,47 @@ class DivergenceData(TrainingData):
         if self._items:
             return
         log.info("reading data=%s", self.name)
+        # Split by whatever divergences there are: data.kinds changes what is trained on, and not what is held out.
         groups = [group for group in self._groups() if len(group) > 1]
         needed = sum(self.sizes.values())
         if len(groups) < needed:
             asked = ", ".join(f"data.{split}_seeds={size}" for split, size in self.sizes.items())
-            raise ValueError(
-                f"{self.root}: {len(groups)} seeds with a divergence of {', '.join(self.kinds)}; {asked} need"
-                f" {needed}"
-            )
+            raise ValueError(f"{self.root}: {len(groups)} seeds with a divergence; {asked} need {needed}")
         for group in groups:
-            self._of_seed.append({record.kind: len(self.records) + place for place, record in enumerate(group)})
-            self.records += group
+            used = [record for record in group if record.kind in (SEED, *self.kinds)]
+            self._of_seed.append({record.kind: len(self.records) + place for place, record in enumerate(used)})
+            self.records += used
         start = 0
         for split, size in self.sizes.items():
             self._splits[split] = range(start, start + size)
             start += size
         self._items = {split: self._sampled(split) for split in self.sizes}
-        if len(self._items["train"].record) < self.global_batch_size:
-            raise ValueError(
-                f"data.global_batch_size={self.global_batch_size} is more than the {len(self._items['train'].record)}"
-                " items to train on"
-            )
+        for split, least in (("train", self.global_batch_size), ("valid", 2 * world_size())):
+            if len(self._items[split].record) < least:
+                raise ValueError(
+                    f"{self.root}: {len(self._items[split].record)} items of data.kinds={','.join(self.kinds)} in the"
+                    f" {split} split, at least {least} are needed (data.global_batch_size={self.global_batch_size})"
+                )
         self._say_what_was_read()
 
     def _groups(self) -> Iterator[list[Divergence]]:
         """Each seed and its divergences, the seed first."""
         group: list[Divergence] = []
+        seeds: set[str] = set()
         # The file was written by this package: a line that is wrong means that the file is not what it should be.
         for number, line in enumerate(read_lines(Path(self.root)), start=1):
             record = from_json(line, f"{self.root}:{number}")
             if record.kind == SEED:
+                if record.seed in seeds:
+                    raise ValueError(f"{self.root}:{number}: expected another seed, found {record.seed} again")
+                seeds.add(record.seed)
                 yield group
                 group = [record]
             elif not group or group[0].seed != record.seed:
                 raise ValueError(f"{self.root}:{number}: expected seed {record.seed} itself before its divergences")
-            elif record.kind in self.kinds:
+            elif record.kind in {one.kind for one in group}:
+                raise ValueError(f"{self.root}:{number}: expected one {record.kind} of a seed, found another")
+            else:
                 group.append(record)
         yield group
 
@@ -208,7 +228,7 @@ class DivergenceData(TrainingData):
         if self.items == "pairs":
             return Items(np.array(finer, np.int64), np.array(coarser, np.int64), np.ones(len(finer), np.int64))
         if self.items == "independent" and split == "train":
-            coarser = self._drawn_anywhere(coarser)
+            coarser = self._of_other_seeds(coarser)
         seeds = list(dict.fromkeys(finer))
         divergent = np.repeat([0, 1], [len(seeds), len(coarser)])
         return Items(np.zeros(0, np.int64), np.array(seeds + coarser, np.int64), divergent)
@@ -225,15 +245,20 @@ class DivergenceData(TrainingData):
             return balanced_pairs(kinds, rng)
         return single_pairs(kinds, self.kinds)
 
-    def _drawn_anywhere(self, coarser: Sequence[int]) -> list[int]:
-        """As many divergences of each kind, of any seeds that are not held out."""
-        held_out = {*self._splits["valid"], *self._splits["test"]}
-        pool = [group for number, group in enumerate(self._of_seed) if number not in held_out]
+    def _of_other_seeds(self, coarser: Sequence[int]) -> list[int]:
+        """As many divergences of each kind, of seeds that are in no split."""
+        pool = self._of_seed[self._splits["test"].stop :]
         rng = random.Random(f"{self.seed} independent")
         drawn: list[int] = []
         for kind in self.kinds:
             wanted = sum(self.records[number].kind == kind for number in coarser)
-            drawn += rng.sample([group[kind] for group in pool if kind in group], wanted)
+            there = [group[kind] for group in pool if kind in group]
+            if len(there) < wanted:
+                raise ValueError(
+                    f"{self.root}: data.items=independent needs {wanted:,} divergences of kind {kind} of seeds that are"
+                    f" in no split, found {len(there):,}; give a smaller data.train_seeds={self.sizes['train']}"
+                )
+            drawn += rng.sample(there, wanted)
         return drawn
 
     # ---- what is in it
@@ -269,10 +294,13 @@ class DivergenceData(TrainingData):
     # ---- batches
 
     def tokenize(self, tokenizer: PairTokenizer) -> None:
-        """Have batches of token ids; every record is tokenised once."""
+        """Have batches of token ids; every record that a batch may have is tokenised once."""
         self._tokenizer = tokenizer
-        self._ids = tokenizer.tokenize([WordPair(record.source, record.target) for record in self.records])
-        self._labels = [_token_labels(record, ids) for record, ids in zip(self.records, self._ids, strict=True)]
+        shown = [column for split in ("train", "valid") for column in self._items[split][:2]]
+        numbers = np.unique(np.concatenate(shown)).tolist()
+        pairs = [WordPair(self.records[number].source, self.records[number].target) for number in numbers]
+        self._ids = dict(zip(numbers, tokenizer.tokenize(pairs), strict=True))
+        self._labels = {number: _token_labels(self.records[number], ids) for number, ids in self._ids.items()}
 
     @property
     def steps_per_epoch(self) -> int:
@@ -316,7 +344,7 @@ class DivergenceData(TrainingData):
 
 def _token_labels(record: Divergence, ids: TokenizedPair) -> NDArray[np.int64]:
     """(T,) 1 where the token's word diverges; all ``IGNORED`` where no word that is left does."""
-    words = np.array([label != "O" for label in (*record.source_labels, *record.target_labels)], dtype=np.int64)
+    words = np.array([label != UNCHANGED for label in (*record.source_labels, *record.target_labels)], dtype=np.int64)
     labels = np.where(ids.words >= 0, words[ids.words], IGNORED)
     # Of a pair whose divergent words were cut off nothing is left to tag: it would teach that divergences look alike.
     return labels if (labels == 1).any() else np.full_like(labels, IGNORED)

@@ -43,7 +43,7 @@ class DivergencePairs(TwoSided, Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def pairs(self) -> list[WordPair]: ...
+    def pairs(self) -> Sequence[WordPair]: ...
     @property
     def equivalent(self) -> list[bool]: ...
     @property
@@ -71,6 +71,19 @@ class Thresholds(NamedTuple):
         return {"": self.fixed} | ({} if self.calibrated is None else {CALIBRATED: self.calibrated})
 
 
+class Scored(NamedTuple):
+    """A number for each pair of a set."""
+
+    of: DivergencePairs
+    values: Floats  # (N,)
+    thresholds: Thresholds | None  # None: the values decide nothing
+
+    @property
+    def lines(self) -> dict[str, float]:
+        """The thresholds by what begins the names of their metrics."""
+        return {} if self.thresholds is None else self.thresholds.by_prefix()
+
+
 class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
     """Precision, recall and F1 of equivalent and divergent pairs, and of divergent words.
 
@@ -91,9 +104,12 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         pool: file of more candidates, for ``read_pool``; None: there are none.
         read_pool: path -> sentences of both sides.
         dev: file of other pairs, for ``read_dev``, on which the threshold of margin scores is calibrated: the best
-            weighted F1. Their neighbours are those of the equivalent pairs among them and of the pool: divergences made
-            of one pair would be each other's neighbours. None: it is not calibrated. Judgements bring a threshold.
-        read_dev: ``(path, None)`` -> sets.
+            weighted F1. Margins fall as neighbours are sought among more sentences, so dev pairs are scored as many at
+            a time as a set has pairs, and each set has a threshold of its own. None: it is not calibrated. Judgements
+            bring a threshold.
+        dev_seeds: from how many clean pairs the dev pairs are; so many are scored at a time at most.
+        read_dev: ``(path, dev_seeds)`` -> pairs, those in a row of different clean pairs: divergences made of one would
+            be each other's neighbours.
         dev_balanced: whether the classes of the dev pairs weigh the same; a seed has several divergences.
         annotations: file of what single annotators said, for ``read_annotations``; None: there is none.
         read_annotations: path -> what each annotator said of each pair.
@@ -135,7 +151,8 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         pool: str | None,
         read_pool: Callable[[str], TwoSided],
         dev: str | None,
-        read_dev: Callable[[str, None], Sequence[DivergencePairs]],
+        dev_seeds: int,
+        read_dev: Callable[[str, int], DivergencePairs],
         dev_balanced: bool,
         annotations: str | None,
         read_annotations: Callable[[str], Sequence[Annotated]],
@@ -143,6 +160,8 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         check_choice("margin", margin, MARGINS)
         if k < 1:
             raise ValueError(f"evaluator.k={k}: expected at least 1 neighbour")
+        if dev_seeds < 1:
+            raise ValueError(f"evaluator.dev_seeds={dev_seeds}: expected at least 1")
         super().__init__(name=name, root=root, wanted=sets, read=read, missing="error")
         self.against = against
         self.word_kinds = word_kinds
@@ -152,7 +171,8 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         self.margin = margin
         self.k = k
         self.pool_file, self.read_pool = pool, read_pool
-        self.dev_file, self.read_dev, self.dev_balanced = dev, read_dev, dev_balanced
+        self.dev_file, self.read_dev = dev, read_dev
+        self.dev_seeds, self.dev_balanced = dev_seeds, dev_balanced
         self.annotations_file, self.read_annotations = annotations, read_annotations
 
     # ---- what is read
@@ -163,9 +183,9 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         return None if self.pool_file is None else self.read_pool(self.pool_file)
 
     @cached_property
-    def dev(self) -> Sequence[DivergencePairs]:
+    def dev(self) -> DivergencePairs | None:
         """Pairs that the threshold of margin scores is calibrated on."""
-        return [] if self.dev_file is None else self.read_dev(self.dev_file, None)
+        return None if self.dev_file is None else self.read_dev(self.dev_file, self.dev_seeds)
 
     @cached_property
     def annotations(self) -> Sequence[Annotated]:
@@ -181,28 +201,39 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         super().check()
         assert (self.pool is None) == (self.pool_file is None)
         assert self.annotations is not None
-        labels = [label for one in self.dev for label in one.equivalent]
-        if labels and len(set(labels)) < 2:
-            raise ValueError(
-                f"{self.dev_file}: a threshold needs equivalent and divergent pairs, found {sum(labels)} equivalent and"
-                f" {len(labels) - sum(labels)} divergent"
-            )
+        if self.dev is not None:
+            self._check_dev(self.dev.equivalent)
         for one in self.test_sets:
             if one.highlights is not None and not any(self._has_scored_words(one)):
                 log.warning(
                     "%s: %s has no pairs of kinds %s: words are not scored", self.name, one.name, self.word_kinds
                 )
 
+    def _check_dev(self, labels: Sequence[bool]) -> None:
+        if len(set(labels)) < 2:
+            raise ValueError(
+                f"{self.dev_file}: a threshold needs equivalent and divergent pairs, found {sum(labels)} equivalent and"
+                f" {len(labels) - sum(labels)} divergent"
+            )
+        for one in self.test_sets:
+            if len(one.pairs) > self.dev_seeds:
+                log.warning(
+                    "%s: %s has %d pairs, evaluator.dev_seeds=%d: the threshold is calibrated among fewer sentences,"
+                    " where margins are larger",
+                    self.name, one.name, len(one.pairs), self.dev_seeds,
+                )  # fmt: skip
+
     def digest(self) -> str:
         """Hex digest of the sets and of all that is read beside them."""
         pool = [] if self.pool is None else [self.pool.source, self.pool.target]
-        read = [*(one.digest() for one in (*self.test_sets, *self.dev)), repr(pool), repr(self.annotations)]
+        sets = self.test_sets if self.dev is None else [*self.test_sets, self.dev]
+        read = [*(one.digest() for one in sets), repr(pool), repr(self.annotations)]
         return hashlib.sha256("\n".join(read).encode()).hexdigest()
 
     def texts(self) -> list[str]:
         """All sentences: those of the sets, of the dev pairs and of the pool."""
-        read: list[TwoSided] = [*self.test_sets, *self.dev, *([] if self.pool is None else [self.pool])]
-        return [text for one in read for side in (one.source, one.target) for text in side]
+        read = [*self.test_sets, self.dev, self.pool]
+        return [text for one in read if one is not None for side in (one.source, one.target) for text in side]
 
     def pairs(self) -> list[WordPair]:
         """The pairs of all sets, one after the other."""
@@ -212,26 +243,21 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
 
     def score(self, vectors: Tensor) -> Evaluation:
         """Figures of margin scores, from the vectors (N, D) of ``sentences()``."""
-        thresholds = Thresholds(self.margin_threshold, None, "")
-        if self.dev:
-            scores = np.concatenate([self._margins(one, self._equivalent_of(one), vectors) for one in self.dev])
-            equivalent = np.array([label for one in self.dev for label in one.equivalent])
-            calibrated = calibrate(scores, equivalent, balanced=self.dev_balanced)
-            thresholds = Thresholds(self.margin_threshold, calibrated.threshold, str(self.dev_file))
-        scored = [(one, self._margins(one, one, vectors)) for one in self.test_sets]
+        by_size = {size: self._margin_thresholds(size, vectors) for size in {len(one.pairs) for one in self.test_sets}}
+        scored = [Scored(one, self._margins(one, one, vectors), by_size[len(one.pairs)]) for one in self.test_sets]
         metrics = self._agreement()
-        for one, scores in scored:
-            metrics |= self._of_scores(one, scores, thresholds) | self._of_highlights(one)
+        for one in scored:
+            metrics |= self._of_scores(one) | self._of_highlights(one.of)
         details = [
-            self._detail(one, scores, thresholds)
+            self._detail(one)
             | {
-                "margin": self.margin, "k": self.k, "k_used": min(self.k, *map(len, self._candidates(one))),
-                "candidates": " + ".join(str(len(side)) for side in self._candidates(one)),
-                "zero_vectors": zero_vectors(self.rows(vectors, one.source), self.rows(vectors, one.target)),
+                "margin": self.margin, "k": self.k, "k_used": min(self.k, *map(len, self._candidates(one.of))),
+                "candidates": " + ".join(str(len(side)) for side in self._candidates(one.of)),
+                "zero_vectors": zero_vectors(self.rows(vectors, one.of.source), self.rows(vectors, one.of.target)),
             }
-            for one, scores in scored
+            for one in scored
         ]  # fmt: skip
-        chart = self._histogram("margins", "Margin scores", f"{self.margin} margin", scored, thresholds)
+        chart = self._histogram("margins", "Margin scores", f"{self.margin} margin", scored)
         return Evaluation({f"{self.name}/{item}": value for item, value in metrics.items()}, details, [chart])
 
     def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
@@ -250,20 +276,19 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         thresholds = Thresholds(self.threshold, threshold, "dev pairs of the run")
         metrics = self._agreement()
         details: list[dict[str, object]] = []
-        scored: list[tuple[DivergencePairs, Floats]] = []
-        shares: list[tuple[DivergencePairs, Floats]] = []
+        scored: list[Scored] = []
+        shares: list[Scored] = []
         for one, own in self._split(judgements):
-            scores = np.array([judgement.score for judgement in own], dtype=np.float64)
-            scored.append((one, scores))
-            metrics |= self._of_scores(one, scores, thresholds) | self._of_highlights(one)
+            scored.append(Scored(one, np.array([judgement.score for judgement in own], dtype=np.float64), thresholds))
+            metrics |= self._of_scores(scored[-1]) | self._of_highlights(one)
             divergent = _divergent_words(one, own)
             if divergent is not None:
-                shares.append((one, np.array([percent_divergent(sides) for sides in divergent])))
-                metrics |= self._of_words(one, divergent) | self._of_percents(*shares[-1])
-            details.append(self._detail(one, scores, thresholds) | {"words_tagged": divergent is not None})
-        charts: list[Chart] = [self._histogram("scores", "Scores", "score", scored, thresholds)]
+                shares.append(Scored(one, np.array([percent_divergent(sides) for sides in divergent]), None))
+                metrics |= self._of_words(one, divergent) | self._of_percents(one, shares[-1].values)
+            details.append(self._detail(scored[-1]) | {"words_tagged": divergent is not None})
+        charts: list[Chart] = [self._histogram("scores", "Scores", "score", scored)]
         if shares:
-            charts.append(self._histogram("percent", "Divergent words", "percent of the words", shares, None))
+            charts.append(self._histogram("percent", "Divergent words", "percent of the words", shares))
         return Evaluation({f"{self.name}/{item}": value for item, value in metrics.items()}, details, charts)
 
     def _split(self, judgements: Sequence[Judgement]) -> Iterator[tuple[DivergencePairs, Sequence[Judgement]]]:
@@ -274,12 +299,12 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
 
     # ---- of sentences
 
-    def _of_scores(self, one: DivergencePairs, scores: Floats, thresholds: Thresholds) -> dict[str, float]:
+    def _of_scores(self, one: Scored) -> dict[str, float]:
         """Figures of a set, and of its equivalent pairs against one kind of divergent pairs each."""
-        equivalent = np.array(one.equivalent)
+        scores, equivalent = one.values, np.array(one.of.equivalent)
         metrics: dict[str, float] = {}
-        for item, rows in self._items(one):
-            for prefix, threshold in thresholds.by_prefix().items():
+        for item, rows in self._items(one.of):
+            for prefix, threshold in one.lines.items():
                 found = sentence_figures(scores[rows] > threshold, equivalent[rows])
                 metrics |= {f"{item}/{prefix}{metric}": value for metric, value in found.items()}
             found = ranking_figures(scores[rows], equivalent[rows])
@@ -294,7 +319,17 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
             if kind in one.kinds and equivalent.any():
                 yield f"{one.name}_{ending}", equivalent | (kinds == kind)
 
-    def _margins(self, one: DivergencePairs, near: TwoSided, vectors: Tensor) -> Floats:
+    def _margin_thresholds(self, size: int, vectors: Tensor) -> Thresholds:
+        """Of the margins of a set of ``size`` pairs: dev pairs are scored among as many."""
+        if self.dev is None:
+            return Thresholds(self.margin_threshold, None, "")
+        size = min(size, self.dev_seeds)
+        scores = np.concatenate([self._margins(*part, vectors) for part in _parts(self.dev, size)])
+        found = calibrate(scores, np.array(self.dev.equivalent), balanced=self.dev_balanced)
+        where = f"{self.dev_file}: {len(scores)} pairs, {min(size, len(scores))} at a time"
+        return Thresholds(self.margin_threshold, found.threshold, where)
+
+    def _margins(self, one: TwoSided, near: TwoSided, vectors: Tensor) -> Floats:
         source, target = self.rows(vectors, one.source), self.rows(vectors, one.target)
         around = Neighbourhood(*(self.rows(vectors, side) for side in self._candidates(near)))
         return pair_margins(source, target, around, margin=self.margin, k=self.k)
@@ -303,11 +338,6 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         """Distinct sentences of both sides, those of the pool included."""
         read = [near] if self.pool is None else [near, self.pool]
         return _distinct(one.source for one in read), _distinct(one.target for one in read)
-
-    def _equivalent_of(self, one: DivergencePairs) -> TwoSided:
-        rows = zip(one.source, one.target, one.equivalent, strict=True)
-        source, target = zip(*((source, target) for source, target, label in rows if label), strict=True)
-        return _Sides(list(source), list(target))
 
     # ---- of words
 
@@ -361,37 +391,45 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
 
     # ---- how it is shown
 
-    def _detail(self, one: DivergencePairs, scores: Floats, thresholds: Thresholds) -> dict[str, object]:
-        equivalent = np.array(one.equivalent)
+    def _detail(self, one: Scored) -> dict[str, object]:
+        of, thresholds, equivalent = one.of, one.thresholds, np.array(one.of.equivalent)
+        assert thresholds is not None
         both = 0 < equivalent.sum() < len(equivalent)
         return {
-            "evaluator": self.name, "set": one.name, "direction": f"{one.source_lang}-{one.target_lang}",
-            "pairs": len(scores), "equivalent": int(equivalent.sum()), "divergent": int((~equivalent).sum()),
+            "evaluator": self.name, "set": of.name, "direction": f"{of.source_lang}-{of.target_lang}",
+            "pairs": len(equivalent), "equivalent": int(equivalent.sum()), "divergent": int((~equivalent).sum()),
             "threshold": thresholds.fixed, "calibrated_threshold": thresholds.calibrated,
             "calibrated_on": thresholds.tuned_on,
-            "best_threshold": calibrate(scores, equivalent).threshold if both else None,
-            "annotators": one.annotators, "pairs_with_scored_words": sum(self._has_scored_words(one)),
-            "pairs_without_highlight": sum(not any(map(any, sides)) for sides in one.highlights or []),
+            "best_threshold": calibrate(one.values, equivalent).threshold if both else None,
+            "annotators": of.annotators, "pairs_with_scored_words": sum(self._has_scored_words(of)),
+            "pairs_without_highlight": sum(not any(map(any, sides)) for sides in of.highlights or []),
         }  # fmt: skip
 
-    def _histogram(
-        self,
-        ending: str,
-        title: str,
-        label: str,
-        scored: Sequence[tuple[DivergencePairs, Floats]],
-        thresholds: Thresholds | None,
-    ) -> Histogram:
+    def _histogram(self, ending: str, title: str, label: str, scored: Sequence[Scored]) -> Histogram:
         """Values by what the pairs are, a panel per set; the calibrated threshold is marked where there is one."""
-        *_, (prefix, line) = thresholds.by_prefix().items() if thresholds else [("", None)]
-        panels = [Panel(one.name, _by_kind(one, values), line) for one, values in scored]
-        line_label = f"{prefix.replace('_', ' ')}threshold"
+        panels: list[Panel] = []
+        line_label = "threshold"
+        for one in scored:
+            *_, (prefix, line) = one.lines.items() or [("", None)]
+            line_label = f"{prefix.replace('_', ' ')}threshold"
+            panels.append(Panel(one.of.name, _by_kind(one.of, one.values), line))
         return Histogram(f"{self.name}_{ending}", f"{title}: {self.name}", label, "pairs", line_label, panels)
 
 
 class _Sides(NamedTuple):
     source: list[str]
     target: list[str]
+
+
+def _parts(one: TwoSided, size: int) -> Iterator[tuple[_Sides, _Sides]]:
+    """The pairs, ``size`` at a time, and those that they are scored among: the last ones with some before them."""
+    for start in range(0, len(one.source), size):
+        stop = min(start + size, len(one.source))
+        first = max(stop - size, 0)
+        yield (
+            _Sides(one.source[start:stop], one.target[start:stop]),
+            _Sides(one.source[first:stop], one.target[first:stop]),
+        )
 
 
 def _distinct(sides: Iterable[list[str]]) -> list[str]:

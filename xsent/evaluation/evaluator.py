@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from xsent.batch import Judgement, WordPair
@@ -87,8 +90,31 @@ def pairs_of(evaluator: Evaluator) -> PairEvaluator:
     return cast(PairEvaluator, evaluator)
 
 
+def names_of_vectors(evaluator: Evaluator) -> list[str]:
+    """Names of the figures that an evaluator, its files read, gives of vectors: random ones are tried."""
+    size = getattr(evaluator, "trial_size", 2)
+    vectors = torch.randn(len(evaluator.sentences()), size, generator=torch.Generator().manual_seed(0))
+    return list(evaluator.score(vectors).metrics)
+
+
+def names_of_judgements(evaluator: PairEvaluator, *, tags_words: bool) -> list[str]:
+    """Names of the figures that an evaluator, its files read, gives of judgements: zeros are tried."""
+
+    def nothing(words: Sequence[str]) -> NDArray[np.float32] | None:
+        return np.zeros(len(words), dtype=np.float32) if tags_words else None
+
+    judged = [Judgement(0.0, nothing(pair.source), nothing(pair.target)) for pair in evaluator.pairs()]
+    return list(evaluator.score_pairs(judged, threshold=0.0).metrics)
+
+
+def in_space(name: str, space: str) -> str:
+    """``tatoeba/deu/accuracy`` in ``meaning`` is ``tatoeba/meaning/deu/accuracy``."""
+    prefix, rest = name.split("/", maxsplit=1)
+    return f"{prefix}/{space}/{rest}"
+
+
 def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluation:
-    """Figures in every space; ``tatoeba/deu/accuracy`` in ``meaning`` is ``tatoeba/meaning/deu/accuracy``.
+    """Figures in every space, named by ``in_space``.
 
     A chart has the space at the end of its name and title.
 
@@ -101,9 +127,7 @@ def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluat
     charts: list[Chart] = []
     for space, rows in vectors.items():
         scored = evaluator.score(rows)
-        for name, value in scored.metrics.items():
-            prefix, rest = name.split("/", maxsplit=1)
-            metrics[f"{prefix}/{space}/{rest}"] = value
+        metrics |= {in_space(name, space): value for name, value in scored.metrics.items()}
         details += [{"space": space, **row} for row in scored.details]
         charts += [
             chart._replace(name=f"{chart.name}_{space}", title=f"{chart.title}, {space}") for chart in scored.charts

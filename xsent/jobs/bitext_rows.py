@@ -99,19 +99,23 @@ def read_rows(path: Path, columns: Columns, ledger: RejectLedger) -> Iterator[Ro
     The first line with the columns asked for says how many every line has.
 
     Raises:
-        ValueError: a header without these columns, or a damaged archive.
+        ValueError: a header without these columns, or a damaged archive; at the end, that more than half of the lines
+            have another number of columns than the one that says how many: that one is the odd one.
     """
     name, expected = str(path), 0
+    told_by = others = lines = 0
     for number, found in _lines_in_columns(path, ledger):
         if columns.header and not expected:
             if number > 1 or len(found) < columns.least:
                 had = "a line that is not UTF-8" if number > 1 else f"{len(found)}"
                 raise ValueError(f"{name}:1: expected names of at least {columns.least} columns, found {had}")
-            expected = len(found)
+            expected, told_by = len(found), number
             continue
         if not expected and len(found) >= columns.least:
-            expected = len(found)
+            expected, told_by = len(found), number
+        lines += 1
         if len(found) != expected:
+            others += 1
             wanted = expected or f"at least {columns.least}"
             ledger.add(name, number, f"expected {wanted} columns", f"{len(found)}")
             continue
@@ -120,6 +124,11 @@ def read_rows(path: Path, columns: Columns, ledger: RejectLedger) -> Iterator[Ro
             yield Row(number, found, source, target)
         else:
             ledger.add(name, number, "empty side", f"{source[:40]!r} and {target[:40]!r}")
+    if expected and 2 * others > lines:
+        raise ValueError(
+            f"{name}:{told_by}: this line has {expected} columns, {others:,} of {lines:,} have another number: expected"
+            " them alike; mend or remove it"
+        )
 
 
 def with_names(columns: Sequence[str], more: Sequence[str]) -> list[str]:

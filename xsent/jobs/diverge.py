@@ -8,11 +8,11 @@ import logging
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from itertools import zip_longest
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,12 +25,17 @@ from xsent.jobs.output import check_output
 from xsent.jobs.seeds import Aligner, SeedOptions, aligned, seeds_of_bitext
 from xsent.jobs.work import naming_a_full_disk, opened
 from xsent.text.annotation import Annotator
-from xsent.text.divergences import SEED, AnnotatedPair, Diverger, check_pair, read_annotated, to_json
-from xsent.text.divergences.conllu import read_conllu
+from xsent.text.divergences import SEED, AnnotatedPair, Diverger, read_annotated, to_json
 
 log = logging.getLogger(__name__)
 
 PACKAGES = ("xsent", "numpy", "torch", "transformers", "tokenizers", "nltk", "stanza", "sacremoses", "simalign")
+
+# Keys of conf/diverge.yaml that only matter where pairs come from a bitext.
+BITEXT_KEYS = (
+    "source_column", "target_column", "score_column", "origin_column", "header", "filter", "seeds", "annotator",
+    "target_annotator",
+)  # fmt: skip
 
 
 class ParsedFiles(NamedTuple):
@@ -97,6 +102,7 @@ def diverge_file(
     config: Mapping[str, Any],
     work_dir: Path | None,
     keep_work: bool,
+    first: int | None = None,
 ) -> DivergeSummary:
     """Write every seed and its divergences, a JSON object a line, in the order of the seeds.
 
@@ -111,6 +117,7 @@ def diverge_file(
         config: everything above as plain values, for the summary.
         work_dir: where annotation and alignment lie until the job is done; None is ``<output>.work``.
         keep_work: leave it afterwards: another seed number, or other kinds, then skip both.
+        first: of annotated pairs so many are used, in the order of the files; None: all. Of a bitext ``options`` tell.
 
     Raises:
         FileNotFoundError: a file, a model or the folder of the output is missing; models say how to get them.
@@ -127,20 +134,24 @@ def diverge_file(
         folder = work_dir or output.with_name(f"{output.name}.work")
         work = stack.enter_context(opened(folder, {"job": "diverge"}))
         counts: dict[str, int] = {}
+        rejects = output.with_name(f"{output.name}.rejects.tsv")
+        rejects.unlink(missing_ok=True)  # of an earlier run
         if isinstance(inputs, ParsedFiles):
-            pairs = _parsed_seeds(inputs, load, digests, work.path)
+            pairs = _parsed_seeds(inputs, load, digests, work.path, first)
         else:
-            pairs, counts = _bitext_seeds(inputs, output, load, options, digests, work.path)
-        _check_keys(pairs)
+            pairs, counts = _bitext_seeds(inputs, rejects, load, options, digests, work.path)
+        if not pairs:
+            raise ValueError("expected at least one annotated pair, found none")
+        digests |= diverger.digests()
         summary = _write(output, pairs, diverger)
-        _write_summary(summary, counts, config, digests)
+        _write_summary(summary, counts, _deciding(config, inputs, options, first), digests)
         if not keep_work:
             work.remove()
     return summary
 
 
 def _bitext_seeds(
-    path: Path, output: Path, load: Loaders, options: SeedOptions, digests: dict[str, str], cache: Path
+    path: Path, rejects: Path, load: Loaders, options: SeedOptions, digests: dict[str, str], cache: Path
 ) -> tuple[list[AnnotatedPair], dict[str, int]]:
     # Loaded before the first line is read: a missing model is no news for later.
     annotator, tagger, aligner = load.annotator(), load.tagger() if load.tagger else None, load.aligner()
@@ -150,7 +161,6 @@ def _bitext_seeds(
     embedder = load.embedder() if options.how_ordered == "margin" else None
     if embedder is not None:
         digests["encoder"] = embedder.digest()
-    rejects = output.with_name(f"{output.name}.rejects.tsv")
     return seeds_of_bitext(
         path,
         options,
@@ -163,45 +173,18 @@ def _bitext_seeds(
     )
 
 
-def _parsed_seeds(files: ParsedFiles, load: Loaders, digests: dict[str, str], cache: Path) -> list[AnnotatedPair]:
+def _parsed_seeds(
+    files: ParsedFiles, load: Loaders, digests: dict[str, str], cache: Path, first: int | None
+) -> list[AnnotatedPair]:
     log.info("annotated pairs: %s", files)
-    if files.links is not None:
-        return _listed(read_annotated(files.source, files.target, files.links))
-    aligner = load.aligner()
+    aligner = load.aligner() if files.links is None else None
+    read = read_annotated(files.source, files.target, files.links)
+    pairs = list(tqdm(islice(read, first), desc="reading", unit=" pairs", delay=2, leave=False))
+    if aligner is None:
+        return pairs
     digests["aligner"] = aligner.digest()
-    pairs = _listed(_without_links(files))
     links = aligned([WordPair(pair.source, pair.target) for pair in pairs], aligner, cache)
     return [replace(pair, links=some) for pair, some in zip(pairs, links, strict=True)]
-
-
-def _listed(pairs: Iterable[AnnotatedPair]) -> list[AnnotatedPair]:
-    return list(tqdm(pairs, desc="reading", unit=" pairs", delay=2, leave=False))
-
-
-def _without_links(files: ParsedFiles) -> Iterable[AnnotatedPair]:
-    rows = zip_longest(read_conllu(files.source), read_conllu(files.target))
-    for number, (source, target) in enumerate(rows):
-        if source is None or target is None:
-            ended = files.source if source is None else files.target
-            raise ValueError(f"{ended}: expected as many sentences as the other file, found {number:,}")
-        if source.key != target.key:
-            raise ValueError(
-                f"{target.where}: expected sent_id {source.key!r}, as {source.where}, found {target.key!r}"
-            )
-        pair = AnnotatedPair(
-            key=source.key, source=source.words, target=target.words, tags=source.xpos, heads=source.heads, links=(),
-            origin=source.origin, target_tags=target.xpos or target.upos,
-        )  # fmt: skip
-        check_pair(pair, f"{source.where} ({source.key}), with {target.where}")
-        yield pair
-
-
-def _check_keys(pairs: Sequence[AnnotatedPair]) -> None:
-    if not pairs:
-        raise ValueError("expected at least one annotated pair, found none")
-    for key, count in Counter(pair.key for pair in pairs).most_common(1):
-        if count > 1:
-            raise ValueError(f"expected another id for each pair, found {key!r} {count} times")
 
 
 # ---- what is written
@@ -235,6 +218,19 @@ def _write_summary(
     path = summary.output.with_name(f"{summary.output.name}.summary.json")
     with naming_a_full_disk(path), whole_file(path) as file:
         file.write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def _deciding(
+    config: Mapping[str, Any], inputs: Path | ParsedFiles, options: SeedOptions, first: int | None
+) -> dict[str, Any]:
+    """The part of the config that decided what was written: of what was annotated before, nothing about bitexts."""
+    unused = set()
+    if isinstance(inputs, ParsedFiles):
+        unused = {*BITEXT_KEYS, "encoder"} | ({"aligner"} if inputs.links is not None else set())
+    elif options.how_ordered != "margin":
+        unused = {"encoder"}  # an aligner has its own
+    kept = {key: value for key, value in config.items() if key not in unused}
+    return kept if first is None else kept | {"seeds": {"count": first}}
 
 
 def _versions() -> dict[str, str]:

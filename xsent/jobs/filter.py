@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import errno
-import gzip
-import io
 import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -35,9 +33,11 @@ from xsent.evaluation.score_sample import (
     sample,
 )  # fmt: skip
 from xsent.jobs.bitext_rows import Columns, StreamedLedger, read_rows, with_names
+from xsent.jobs.device import check_device
 from xsent.jobs.output import check_output
+from xsent.jobs.packed import writing_text
 from xsent.jobs.words import Texts, Words, words_of, words_of_chunks
-from xsent.jobs.work import WorkFolder, naming_a_full_disk, opened, write_array
+from xsent.jobs.work import WorkFolder, opened, write_array
 from xsent.text.noise.parallel import processes
 
 log = logging.getLogger(__name__)
@@ -139,7 +139,7 @@ class Filtered(NamedTuple):
 
 def filter_bitext(
     bitext: Path, output: Path, *, load: Callable[[], PairJudge], device: str, options: FilterOptions,
-    work_dir: Path | None, keep_work: bool,
+    work_dir: Path | None, keep_work: bool, show: Callable[[ScoreReport], object] | None = None,
 ) -> Filtered:  # fmt: skip
     """Write the rows of a bitext with what a judge says of each pair, in the order of the file.
 
@@ -153,11 +153,12 @@ def filter_bitext(
     Args:
         bitext: columns by tab, UTF-8, plain or ``.gz``.
         output: TSV with a header, packed if its name ends in ``.gz``; there as a whole or not at all.
-        load: gives the judge; not called unless there are pairs.
+        load: gives the judge; called before the file is read, so that a wrong run is no news for later.
         device: where the judge computes; shards of another are not mixed in.
         options: what is read, and what is written.
         work_dir: where shards lie until the job is done; None is ``<output>.work``.
         keep_work: leave it afterwards.
+        show: given what is told of all pairs while the work is still there, so that what fails in it costs no judging.
 
     Raises:
         FileNotFoundError: the bitext, or the folder of the output, is missing.
@@ -167,13 +168,13 @@ def filter_bitext(
     """
     _check_files(bitext, output)
     check_device(device)
+    judge = load()
     survey = StreamedLedger(strict=options.strict)
     rows = read_rows(bitext, options.columns, survey)
     pairs = sum(1 for _ in tqdm(rows, desc="reading", unit=" pairs", delay=2, leave=False))
     if not pairs:
         where = f"columns {options.columns.source} and {options.columns.target}"
         raise ValueError(f"{bitext}: expected sentence pairs in {where}, found none; {survey.summary()}")
-    judge = load()
     # The last bits of a score are those of its device.
     made_by = {"judge": judge.digest(), "device": torch.device(device).type, "xsent": __version__}
     manifest = {"bitext": _sha256(bitext), **made_by, **options.of_shards()}
@@ -183,6 +184,8 @@ def filter_bitext(
         judged = job.judge_pairs()
         seconds = time.perf_counter() - start
         filtered = job.write(output, has_rejects=bool(survey.reasons), judged=judged, seconds=seconds)
+        if show is not None:
+            show(filtered.report)
         if not keep_work:
             work.remove()
     return filtered
@@ -283,7 +286,7 @@ class FilterJob:
         rejects = output.with_name(f"{output.name}.rejects.tsv")
         rejects.unlink(missing_ok=True)  # of an earlier run
         with ExitStack() as stack:
-            text = stack.enter_context(_writing(output))
+            text = stack.enter_context(writing_text(output))
             ledger = StreamedLedger(strict=False, out=stack.enter_context(whole_file(rejects)) if has_rejects else None)
             text.write("\t".join(with_names(self.options.columns.names(self.bitext), COLUMNS)) + "\n")
             rows = read_rows(self.bitext, self.options.columns, ledger)
@@ -367,30 +370,6 @@ def _check_files(bitext: Path, output: Path) -> None:
         raise ValueError(f"{output}: expected another file than the bitext to write to, found the same")
 
 
-def check_device(device: str) -> None:
-    """Raise ``ValueError`` if torch cannot compute there."""
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:  # torch's way to say that it was built without CUDA
-        reason = str(error).split("\n")[0]
-        raise ValueError(f"device {device!r} cannot be used: {reason}") from error
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[TextIO]:
-    """A UTF-8 file for writing, packed if its name ends in ``.gz``; there as a whole or not at all."""
-    with naming_a_full_disk(path), whole_file(path) as file:
-        if path.suffix != ".gz":
-            yield file
-            return
-        # Without a name and a time in it, the same text gives the same bytes.
-        with (
-            gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file.buffer, mtime=0) as packed,
-            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text,
-        ):
-            yield text

@@ -23,6 +23,7 @@ from xsent.evaluation.cells import Cells, arranged, nearest_cells, scan_cells, t
 from xsent.evaluation.margin import best_neighbours, searched_neighbours
 from xsent.evaluation.mining import MinedPairs, select_pairs
 from xsent.evaluation.search import EXTRA, Candidates, Neighbours, merged, rescored, scan
+from xsent.jobs.device import check_device
 from xsent.jobs.engines import Engine
 from xsent.jobs.options import MiningOptions
 from xsent.jobs.output import check_output, write_pairs
@@ -75,7 +76,7 @@ def mine_files(
     """
     start = time.perf_counter()
     check_output(output)
-    _check_device(device)
+    check_device(device)
     digests = {side: _sha256(path) for side, path in zip(SIDES, (source, target), strict=True)}
     if digests["source"] == digests["target"]:
         log.warning("%s and %s are the same text: every sentence will find itself", source, target)
@@ -344,11 +345,3 @@ def _sha256(path: Path) -> str:
         raise ValueError(f"{path}: expected a sentence a line, found an empty file")
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
-
-
-def _check_device(device: str) -> None:
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:  # torch's way to say that it was built without CUDA
-        reason = str(error).split("\n")[0]
-        raise ValueError(f"device {device!r} cannot be used: {reason}") from error

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import logging
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from itertools import islice, tee
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import NamedTuple
 
 from tqdm import tqdm
 
 from xsent.data.lines import numbered_lines, open_bytes
 from xsent.data.rejects import RejectLedger
-from xsent.data.whole_file import whole_file
-from xsent.jobs.work import naming_a_full_disk
+from xsent.jobs.packed import writing_bytes
 from xsent.text.noise import Noiser
 from xsent.text.noise.parallel import CHUNK, Chunk, noised_chunks, processes
 
@@ -74,8 +72,8 @@ def noise_file(
     sentences = changed = 0
     start = time.perf_counter()
     with ExitStack() as stack:
-        text = stack.enter_context(_writing(output))
-        rows = stack.enter_context(_writing(applied_log)) if applied_log else None
+        text = stack.enter_context(writing_bytes(output))
+        rows = stack.enter_context(writing_bytes(applied_log)) if applied_log else None
         if rows:
             rows.write(LOG_HEADER.encode())
         bar = stack.enter_context(tqdm(total=lines, desc="noise", unit=" lines", delay=2, leave=False))
@@ -125,15 +123,3 @@ def _chunks(lines: Iterator[str]) -> Iterator[Chunk]:
     while some := list(islice(lines, CHUNK)):
         yield some, range(first, first + len(some))
         first += len(some)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[BinaryIO]:
-    """A file for writing bytes, packed if its name ends in ``.gz``; there as a whole or not at all."""
-    with naming_a_full_disk(path), whole_file(path) as file:
-        if path.suffix != ".gz":
-            yield file.buffer
-            return
-        # Without a name and a time in it, the same text gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file.buffer, mtime=0) as packed:
-            yield cast(BinaryIO, packed)

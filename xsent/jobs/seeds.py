@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -98,6 +98,16 @@ class SeedOptions:
         ]:  # fmt: skip
             if count is not None and count < 1:
                 raise ValueError(f"{name}={count}: expected a whole number, at least 1")
+        roles: dict[int, str] = {}
+        for name, column in [
+            ("source_column", self.columns.source), ("target_column", self.columns.target),
+            ("score_column", self.score_column), ("origin_column", self.origin_column),
+        ]:  # fmt: skip
+            if column is not None and roles.setdefault(column, name) != name:
+                raise ValueError(
+                    f"{roles[column]} and {name} are both {column}: expected different columns; score_column=null or"
+                    " origin_column=null where there is none"
+                )
         if self.order == "score" and self.score_column is None:
             raise ValueError("seeds.order=score: expected a score_column, found none")
 
@@ -149,12 +159,14 @@ def seeds_of_bitext(
         ValueError: no pair is left; says what became of the lines.
     """
     counts: Counter[str] = Counter()
-    kept = list(_clean(path, options, rejects, counts))
-    if not kept:
+    clean = list(_clean(path, options, rejects, counts))
+    if not clean:
         raise ValueError(f"{path}: no pair is clean enough for a seed: {_said(counts)}")
-    kept = [kept[row] for row in best(_scores(kept, options, embedder, cache), options.count).tolist()]
+    ordered = (clean[row] for row in best(_scores(clean, options, embedder, cache), None).tolist())
+    unique = list(_unique(ordered, counts))
+    kept = unique[: options.count]
     pairs = [_words_of(pair, options) for pair in kept]
-    counts["not among the best"] = counts["clean"] - len(kept)
+    counts["not among the best"] = len(unique) - len(kept)
     log.info("%s: %s; %s seeds to annotate and align", path, _said(counts), f"{len(kept):,}")
     sources = annotated([pair.source for pair in pairs], annotator, cache)
     tags = (
@@ -185,21 +197,37 @@ def _said(counts: Mapping[str, int]) -> str:
 
 
 def _clean(path: Path, options: SeedOptions, rejects: Path, counts: Counter[str]) -> Iterator[RawPair]:
-    """Pairs that pass the filter, each text once; what becomes of the others is counted."""
-    seen: set[bytes] = set()
+    """Pairs that pass the filter; what becomes of the others is counted."""
     ledger = RejectLedger(strict=False)
     words = WORDS[options.filter_words]
     for pair in tqdm(raw_pairs(path, options, ledger), desc=f"reading {path.name}", unit=" lines", delay=2):
         source, target = words(pair.source, options.source_lang), words(pair.target, options.target_lang)
-        digest = hashlib.blake2b("\t".join([*source, "", *target]).encode(), digest_size=16).digest()
-        noise = options.filter.noise(source, target) or ("repeated" if digest in seen else None)
+        noise = options.filter.noise(source, target)
         counts[noise or "clean"] += 1
         if noise is None:
-            seen.add(digest)
             yield pair
     if ledger.rejects:
         counts["unreadable"] = len(ledger.rejects)
         ledger.write(rejects)
+
+
+def _unique(pairs: Iterable[RawPair], counts: Counter[str]) -> Iterator[RawPair]:
+    """Pairs without a sentence of an earlier one, on either side: no two parts of the seeds share a sentence."""
+    seen: tuple[set[bytes], set[bytes]] = (set(), set())
+    for pair in pairs:
+        digests = [_digest(text) for text in (pair.source, pair.target)]
+        is_new = not any(digest in side for digest, side in zip(digests, seen, strict=True))
+        for digest, side in zip(digests, seen, strict=True):
+            side.add(digest)
+        if is_new:
+            yield pair
+        else:
+            counts["repeated"] += 1
+            counts["clean"] -= 1
+
+
+def _digest(sentence: str) -> bytes:
+    return hashlib.blake2b(" ".join(sentence.split()).encode(), digest_size=16).digest()
 
 
 def raw_pairs(path: Path, options: SeedOptions, ledger: RejectLedger) -> Iterator[RawPair]:

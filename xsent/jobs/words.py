@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 from xsent.text.moses import moses_words
+from xsent.text.noise.parallel import end_with_parent
 
 # Nothing here imports torch: a process that cuts words starts at once.
 
@@ -53,7 +51,7 @@ def words_of_chunks(chunks: Iterable[Texts], languages: tuple[str, str], *, work
         return
     # Threads of this process (torch has some) make forking unsafe: processes start from nothing.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin)
+    pool = ProcessPoolExecutor(workers, context, initializer=end_with_parent)
     waiting: deque[Future[Words]] = deque()
     try:
         for chunk in chunks:
@@ -69,19 +67,3 @@ def words_of_chunks(chunks: Iterable[Texts], languages: tuple[str, str], *, work
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-# ---- in the other processes
-
-
-def _begin() -> None:
-    # Ctrl-C reaches every process of a terminal: the first one ends the others, and says so once.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from xsent.batch import IGNORED
 from xsent.distributed import gather_rows, world_size
 
-IGNORED = -100  # label of special tokens, padding, and pairs that are not tagged
 AVERAGES = ("pairs", "tokens")
 
 

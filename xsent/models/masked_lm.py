@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, Self
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from xsent.models.encoder import batches, longest_first
+from xsent.models.encoder import batches, longest_first, tensor_bytes
 from xsent.models.hub import model_folder
 from xsent.models.word_pieces import rust_tokenizer, word_pieces
 
@@ -82,14 +84,16 @@ class MaskedLM:
         self._backend = rust_tokenizer(tokenizer, name)
         self._backend.no_padding()  # a saved tokenizer may pad and cut
         self._backend.no_truncation()
-        self._words = self._words_of_pieces(tokenizer)
+        special = set(tokenizer.all_special_ids)
+        # Where no space is before a word, at the start of a sentence, some tokenizers have other pieces.
+        self._inner, self._first = (self._words_of_pieces(special, before=before) for before in ((",",), ()))
         # Of the RoBERTa family the tokenizer knows the limit: two of its positions are for other purposes.
         positions = min(
             int(getattr(transformer.config, "max_position_embeddings", max_length)), tokenizer.model_max_length
         )
         taken = tokenizer.num_special_tokens_to_add()
-        if not 1 <= top <= len(self._words):
-            raise ValueError(f"ranker.top={top}: expected 1 to {len(self._words)}, the pieces of {name}")
+        if not 1 <= top <= len(self._inner):
+            raise ValueError(f"ranker.top={top}: expected 1 to {len(self._inner)}, the pieces of {name}")
         if not taken < max_length <= positions:
             raise ValueError(f"ranker.max_length={max_length}: {name} takes {taken + 1} to {positions}")
         self._backend.enable_truncation(max_length)
@@ -108,7 +112,7 @@ class MaskedLM:
             OSError: the hub cannot be reached, or the folder lacks a file.
             ValueError: the checkpoint is no masked language model, or an option does not fit it.
         """
-        folder = str(model_folder(name, path=path, revision=revision, trust_remote_code=False))
+        folder = str(model_folder(name, path=path, revision=revision, trust_remote_code=None, option="ranker"))
         transformer: Any
         transformer, report = AutoModelForMaskedLM.from_pretrained(
             folder, dtype=torch.float32, output_loading_info=True
@@ -123,6 +127,14 @@ class MaskedLM:
         """Compute there from now on."""
         self.transformer.to(device)
         return self
+
+    def digest(self) -> str:
+        """Hex digest of weights, tokenizer and settings."""
+        content = hashlib.sha256(self._backend.to_str().encode())
+        content.update(json.dumps([self.top, self.mask_id, self.padding_id]).encode())
+        for part in tensor_bytes(self.transformer.state_dict()):
+            content.update(part)
+        return content.hexdigest()
 
     def choose(self, blanks: Sequence[Blank], *, progress: bool = False) -> list[str | None]:
         """For each blank the candidate that the model predicts first; None if it predicts none of them.
@@ -157,13 +169,13 @@ class MaskedLM:
         if bar is not None:
             bar.update(len(places) - len(order))
         device = self.transformer.device
-        budget = min(CPU_TOKENS if device.type == "cpu" else GPU_TOKENS, LOGITS // len(self._words))
+        budget = min(CPU_TOKENS if device.type == "cpu" else GPU_TOKENS, LOGITS // len(self._inner))
         for rows in batches(lengths[order], budget):
             batch = order[rows].tolist()
             best = self._best([masked[row] for row in batch])
             for row, pieces in zip(batch, best, strict=True):
                 words, position = places[row]
-                predicted = dict.fromkeys(word for piece in pieces if (word := self._words[piece]))
+                predicted = dict.fromkeys(word for piece in pieces if (word := self._words_at(position)[piece]))
                 predicted.pop(words[position].lower(), None)
                 yield row, list(predicted)
             if bar is not None:
@@ -174,7 +186,7 @@ class MaskedLM:
         result = []
         for (ids, words), position in zip(word_pieces(self._backend, sentences), positions, strict=True):
             where = (words == position).nonzero()[0]
-            if len(where) == 1 and self._words[ids[where[0]]]:
+            if len(where) == 1 and self._words_at(position)[ids[where[0]]]:
                 result.append(Masked(np.where(words == position, self.mask_id, ids), int(where[0])))
             else:
                 result.append(Masked(ids[:0], 0))
@@ -190,27 +202,28 @@ class MaskedLM:
         mask = (torch.arange(ids.size(1)) < lengths[:, None]).long()
         with torch.inference_mode():
             logits = self.transformer(input_ids=ids.to(device), attention_mask=mask.to(device)).logits  # (B, T, V)
-            at_mask = logits[torch.arange(len(batch)), [sentence.place for sentence in batch], : len(self._words)]
+            at_mask = logits[torch.arange(len(batch)), [sentence.place for sentence in batch], : len(self._inner)]
             best: list[list[int]] = at_mask.float().topk(self.top).indices.tolist()
         return best
 
-    def _words_of_pieces(self, tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    def _words_at(self, position: int) -> list[str]:
+        return self._first if position == 0 else self._inner
+
+    def _words_of_pieces(self, special: set[int], *, before: tuple[str, ...]) -> list[str]:
         """The lower-cased word that each piece is; empty for one that begins, continues or ends a word, or is a sign.
 
-        A piece is a word if its text, as a word inside a sentence, is cut into this piece and nothing else. That holds
-        whatever the tokenizer's way of marking where words begin.
+        A piece is a word if its text, as a word of a sentence behind the words ``before``, is cut into this piece and
+        nothing else. That holds whatever the tokenizer's way of marking where words begin.
         """
-        special = set(tokenizer.all_special_ids)
         pieces = range(self._backend.get_vocab_size())
         texts = self._backend.decode_batch([[piece] for piece in pieces], skip_special_tokens=False)
-        (before,) = word_pieces(self._backend, [(",",)])
-        place = int((before.words == 0).nonzero()[0].max()) + 1
+        sentences = [(*before, text.strip()) for text in texts]
+        bare = len(self._backend.encode(" ".join(before)).ids)  # special pieces included
         result = []
-        for piece, encoding in zip(
-            pieces, self._backend.encode_batch_fast([f", {text.strip()}" for text in texts]), strict=True
-        ):
-            ids, word = encoding.ids, texts[piece].strip().lower()
-            whole = len(ids) == len(before.ids) + 1 and ids[place] == piece and piece not in special
+        for piece, (ids, words) in zip(pieces, word_pieces(self._backend, sentences), strict=True):
+            word = texts[piece].strip().lower()
+            own = ids[words == len(before)].tolist()
+            whole = len(ids) == bare + 1 and own == [piece] and piece not in special
             result.append(word if whole and any(map(str.isalpha, word)) else "")
         return result
 

@@ -18,7 +18,7 @@ from xsent.batch import Judgement, PairTokens, WordPair
 from xsent.models.encoder import CHUNK, batches, longest_first, tensor_bytes, weights_in_bfloat16
 from xsent.models.pooled_encoder import POOLER
 from xsent.models.pooling import POOLING
-from xsent.models.sentence_encoder import SentenceEncoder
+from xsent.models.sentence_encoder import SentenceEncoder, longest_input
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class PairIds(NamedTuple):
 
     ids: NDArray[np.int32]  # (T,)
     segments: NDArray[np.int8]  # (T,) 0 on the source, 1 on the target
-    words: NDArray[np.int16]  # (T,) number of the word, those of the source first; -1 on special tokens
+    words: NDArray[np.int32]  # (T,) number of the word, those of the source first; -1 on special tokens
     was_cut: bool
 
 
@@ -104,6 +104,7 @@ class PairEncoder(nn.Module):
         self.register_buffer("calibrated", torch.zeros(()))
         self._knows_segments = int(getattr(transformer.config, "type_vocab_size", 0) or 0) > 1
         self._backend: Any = base.tokenizer.backend_tokenizer
+        self.to(base.device)
 
     # ---- words to ids
 
@@ -131,7 +132,7 @@ class PairEncoder(nn.Module):
         target.truncate(kept[1])
         joined = self._backend.post_process(source, target, add_special_tokens=True)
         second = np.array([side == 1 for side in joined.sequence_ids])
-        words = np.array([-1 if word is None else word for word in joined.word_ids], dtype=np.int16)
+        words = np.array([-1 if word is None else word for word in joined.word_ids], dtype=np.int32)
         words[second & (words >= 0)] += source_words
         return PairIds(
             np.array(joined.ids, dtype=np.int32), np.array(joined.type_ids, dtype=np.int8), words, kept != lengths
@@ -298,10 +299,20 @@ def _check(base: SentenceEncoder, pooling: str, max_length: int, segment_ids: st
             raise ValueError(f"recipe.{option}={value}: expected one of {', '.join(known)}")
     if getattr(base.transformer, "pooler", None) is not None and pooling != "cls":
         raise ValueError(f"recipe.pooling={pooling}: encoder.pooling=pooler is a layer on top of [CLS]; give cls")
-    positions = getattr(base.transformer.config, "max_position_embeddings", None)
-    most = int(positions) if positions and positions > 0 else max_length
+    if _splits_words_without_spaces(base.tokenizer.backend_tokenizer):
+        raise ValueError(
+            f"encoder {base.name}: pairs are given word by word, and its tokenizer knows a word only behind a space"
+            " (add_prefix_space=false)"
+        )
+    most = longest_input(base.transformer, base.tokenizer)
     if not 8 <= max_length <= most:
         raise ValueError(f"recipe.max_length={max_length}: {base.name} takes 8 to {most} tokens")
+
+
+def _splits_words_without_spaces(backend: Any) -> bool:
+    settings = json.loads(backend.to_str())["pre_tokenizer"] or {}
+    steps = settings.get("pretokenizers", [settings])
+    return any(step.get("type") == "ByteLevel" and not step.get("add_prefix_space") for step in steps)
 
 
 def _linear(inputs: int, outputs: int) -> nn.Linear:

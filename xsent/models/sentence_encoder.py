@@ -17,7 +17,13 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTo
 from xsent.batch import Tokens
 from xsent.models.hub import model_folder
 from xsent.models.pooled_encoder import POOLER, PooledEncoder
-from xsent.models.sentence_transformers_folder import POOLINGS, FolderSettings, read_folder, write_folder
+from xsent.models.sentence_transformers_folder import (
+    POOLINGS,
+    FolderSettings,
+    fits_folder,
+    read_folder,
+    write_folder,
+)
 
 log = logging.getLogger(__name__)
 
@@ -137,8 +143,13 @@ class SentenceEncoder(PooledEncoder):
 
     @property
     def has_files(self) -> bool:  # type: ignore[override]
-        """Whether ``save`` can: a folder has no place for changed text or a projection before pooling."""
-        return self.preprocessing == "none" and self.token_projection is None
+        """Whether ``save`` can: a folder has no place for changed text, a projection before pooling or some others."""
+        return (
+            self.preprocessing == "none"
+            and self.token_projection is None
+            and set(self.pooling) <= set(POOLINGS.values())
+            and fits_folder(self.projection)
+        )
 
     def save(self, folder: Path) -> None:
         """Write what ``load`` reads: transformer, tokenizer, and the folders of sentence-transformers for the rest.
@@ -146,7 +157,7 @@ class SentenceEncoder(PooledEncoder):
         Raises:
             ValueError: the encoder does something that such a folder has no place for.
         """
-        if not self.has_files or not set(self.pooling) <= set(POOLINGS.values()):
+        if not self.has_files:
             raise ValueError(f"{self.name}: a folder has no place for its pooling, its preprocessing or its projection")
         self.transformer.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
@@ -208,6 +219,19 @@ class SentenceEncoder(PooledEncoder):
         return cast(nn.Parameter, self.transformer.get_input_embeddings().weight)
 
 
+def longest_input(transformer: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
+    """The most tokens that a transformer takes at once, special ones included.
+
+    As many as it has positions for; one that has no table of them takes what its tokenizer says, if that says it.
+    """
+    positions = getattr(transformer.config, "max_position_embeddings", None)
+    limit = int(positions) if positions and positions > 0 else int(tokenizer.model_max_length)
+    # The RoBERTa family counts positions from the padding id on.
+    table = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return limit if padding is None else limit - int(padding) - 1
+
+
 def _load_transformer(folder: str, name: str, pooling: Sequence[str], trust_remote_code: bool) -> PreTrainedModel:
     transformer: Any
     transformer, report = AutoModel.from_pretrained(
@@ -229,12 +253,7 @@ def _length(
     tokenizer: PreTrainedTokenizerBase,
     name: str,
 ) -> int:
-    positions = getattr(transformer.config, "max_position_embeddings", None)
-    limit = int(positions) if positions and positions > 0 else int(tokenizer.model_max_length)
-    # The RoBERTa family counts positions from the padding id on.
-    table = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
-    if getattr(table, "padding_idx", None) is not None:
-        limit -= int(table.padding_idx) + 1  # type: ignore[union-attr]
+    limit = longest_input(transformer, tokenizer)
     if wanted is not None and wanted > limit:
         raise ValueError(f"encoder.max_length={wanted}: {name} takes at most {limit} tokens")
     stated = settings.max_length if settings else None

@@ -72,6 +72,20 @@ def read_folder(folder: Path) -> FolderSettings | None:
     )
 
 
+def fits_folder(projection: nn.Sequential) -> bool:
+    """Whether ``write_folder`` has a place for a projection, from which ``read_folder`` makes the same.
+
+    Each layer is a linear map, alone or followed by one of ``ACTIVATIONS`` without options of its own.
+    """
+    before: nn.Module | None = None
+    for layer in projection:
+        plain = type(layer).__name__ in ACTIVATIONS and repr(layer) == repr(type(layer)())
+        if not isinstance(layer, nn.Linear) and not (plain and isinstance(before, nn.Linear)):
+            return False
+        before = layer
+    return True
+
+
 def write_folder(
     folder: Path,
     *,
@@ -88,7 +102,7 @@ def write_folder(
         folder: exists.
         pooling: our names.
         size: of a token embedding.
-        projection: linear layers, an activation behind each or not; empty for none.
+        projection: linear layers, an activation behind each or not (``fits_folder``); empty for none.
         normalize: whether vectors get length one.
         prompt: put before every sentence.
         max_length: tokens, special ones included.
@@ -106,6 +120,7 @@ def write_folder(
         },
     )
     layers = list(projection)
+    assert fits_folder(projection)
     while layers:
         linear = layers.pop(0)
         assert isinstance(linear, nn.Linear)

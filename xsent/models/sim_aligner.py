@@ -58,7 +58,7 @@ class SimAligner:
         letter, self._answer = METHODS[method]
         aligner_class = _sentence_aligner()
         # From a folder, SimAlign takes the classes that the model's config names, and no code beside it.
-        folder = model_folder(name, path=path, revision=revision, trust_remote_code=False)
+        folder = model_folder(name, path=path, revision=revision, trust_remote_code=None, option="aligner")
         self._aligner: Any = aligner_class(
             model=str(folder), token_type=token_type, distortion=distortion, matching_methods=letter, layer=layer
         )

@@ -18,7 +18,15 @@ from xsent.batch import Embedder, PairJudge, Pairs
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.data.training_data import TrainingData
 from xsent.distributed import gather_by_index, rank, world_size
-from xsent.evaluation.evaluator import Evaluation, Evaluator, score_spaces
+from xsent.evaluation.evaluator import (
+    Evaluation,
+    Evaluator,
+    in_space,
+    names_of_judgements,
+    names_of_vectors,
+    pairs_of,
+    score_spaces,
+)
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +83,10 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
             evaluator: one that ``check_evaluator`` lets pass.
             sharded: share the work among the ranks, without a progress bar; the result is the same on all of them.
         """
+
+    def figures(self, evaluator: Evaluator) -> list[str]:
+        """Names of the figures of ``evaluation``, known before anything is trained; here those of a judge of pairs."""
+        return names_of_judgements(pairs_of(evaluator), tags_words=bool(getattr(self.encoder, "tags_words", False)))
 
     def vectors(self, sentences: Sequence[str]) -> dict[str, Tensor]:
         """Vectors (N, D) of the sentences by space, for pictures; none where a sentence alone has no vector."""
@@ -224,6 +236,9 @@ class SentenceRecipe(Recipe[D]):
         sentences = evaluator.sentences()
         vectors = self.embed_sharded(sentences) if sharded else self.embed(sentences, progress=True)
         return score_spaces(evaluator, vectors)
+
+    def figures(self, evaluator: Evaluator) -> list[str]:
+        return [in_space(name, space) for space in self.spaces for name in names_of_vectors(evaluator)]
 
     def vectors(self, sentences: Sequence[str]) -> dict[str, Tensor]:
         return self.embed(sentences, progress=False)

@@ -52,7 +52,8 @@ class DivergenceRecipe(Recipe[DivergenceData]):
 
     Logged: ``train/loss``, ``train/sentence``, ``train/tokens``; the same of the validation items, and ``val/f1``,
     percent: F1 of equivalent and divergent at threshold 0, weighted by their numbers, where the finer one of two ranked
-    pairs counts as equivalent. ``val/threshold`` is the one that would be best there; a checkpoint keeps it.
+    pairs counts as equivalent. ``val/threshold`` is the one that would be best there; a checkpoint keeps it. Without a
+    sentence loss there are neither, and ``xsent filter`` refuses the run.
 
     Source:
         Briakou and Carpuat 2020 (arXiv:2010.03662).
@@ -154,6 +155,9 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         self._seen.append((gather_uneven_rows(scores), gather_uneven_rows(batch.divergent)))
 
     def on_validation_epoch_end(self) -> None:
+        if self.sentence_loss == "none":
+            self._seen = []
+            return  # the scores are those of a head that nobody trains
         scores, divergent = (torch.cat(column).cpu().numpy() for column in zip(*self._seen, strict=True))
         self._seen = []
         equivalent = divergent == 0
@@ -165,7 +169,7 @@ class DivergenceRecipe(Recipe[DivergenceData]):
 
     @classmethod
     def check_evaluator(cls, evaluator: Evaluator) -> None:
-        pairs_of(evaluator)
+        pairs_of(evaluator).pairs()  # cuts sentences into words: what that lacks is said now
 
     def evaluation(self, evaluator: Evaluator, *, sharded: bool) -> Evaluation:
         of_pairs = pairs_of(evaluator)

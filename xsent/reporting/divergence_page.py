@@ -34,9 +34,7 @@ def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: 
     Raises:
         ValueError: ``rows`` or ``words`` is below 1.
     """
-    for name, value in (("rows", rows), ("words", words)):
-        if value < 1:
-            raise ValueError(f"page.{name}={value}: expected at least 1")
+    check_page(rows=rows, words=words)
     pairs = _fitting([_pair(pair, words) for pair in report.pairs])
     data = {
         "threshold": report.threshold,
@@ -58,6 +56,13 @@ def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: 
     write_text(path, text)
     log.info("%s: %s pairs, %.1f MB", path, f"{len(pairs):,}", path.stat().st_size / 1e6)
     return path
+
+
+def check_page(*, rows: int, words: int) -> None:
+    """Raise ``ValueError`` if one of these options of ``write_divergence_page`` is below 1."""
+    for name, value in (("rows", rows), ("words", words)):
+        if value < 1:
+            raise ValueError(f"page.{name}={value}: expected at least 1")
 
 
 # ---- what is said above the pairs

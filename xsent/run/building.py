@@ -100,27 +100,20 @@ def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
             )
 
 
-def check_monitors(callbacks: Mapping[str, Any], evaluator: Evaluator | None) -> None:
-    """Raise ``ValueError`` when a callback monitors a figure that the evaluator, whose files are read, does not give.
+def check_monitors(callbacks: Mapping[str, Any], evaluator: Evaluator | None, recipe: Recipe[Any]) -> None:
+    """Raise ``ValueError`` when a callback monitors a figure that the recipe does not get of the evaluator.
 
-    It is asked for the figures of random vectors, so that this is known before training and not an epoch later.
+    The evaluator's files are read by now, so that this is known before training and not an epoch later.
     """
-    import torch
-
     wanted = {
         name: options["monitor"] for name, options in callbacks.items() if options.get("monitor", "").count("/") > 1
     }
     if evaluator is None or not wanted:
         return
-    size = getattr(evaluator, "trial_size", 2)
-    vectors = torch.randn(len(evaluator.sentences()), size, generator=torch.Generator().manual_seed(0))
-    items = {name.split("/", maxsplit=1)[1] for name in evaluator.score(vectors).metrics}
+    figures = sorted(f"val/{name}" for name in recipe.figures(evaluator))
     for callback, monitor in wanted.items():
-        if "/".join(monitor.split("/")[3:]) not in items:
-            raise ValueError(
-                f"callbacks.{callback}.monitor={monitor}: expected val/<evaluator>/<space>/ and one of"
-                f" {', '.join(sorted(items))}"
-            )
+        if monitor not in figures:
+            raise ValueError(f"callbacks.{callback}.monitor={monitor}: expected one of {', '.join(figures)}")
 
 
 def _check_clipping(config: Mapping[str, Any]) -> None:

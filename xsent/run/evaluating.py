@@ -61,7 +61,7 @@ def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedd
     """
     found, config = _load_run(path, device=device)
     if not hasattr(found, "encode"):
-        raise ValueError(f"{path}: a run of {_recipe(config)}, which judges pairs; a sentence alone has no vector there")
+        raise ValueError(f"{path}: a run of {_recipe(config)}, which judges pairs; a sentence has no vector there")
     return cast("Embedder", found)
 
 
@@ -78,6 +78,8 @@ def load_judge(path: str | os.PathLike[str], *, device: str = "cpu") -> PairJudg
     found, config = _load_run(path, device=device)
     if not hasattr(found, "judge"):
         raise ValueError(f"{path}: expected a run of recipe=divergence, found one of {_recipe(config)}")
+    if config["recipe"]["sentence_loss"] == "none":
+        raise ValueError(f"{path}: trained with recipe.sentence_loss=none, so its scores of pairs mean nothing")
     return cast("PairJudge", found)
 
 

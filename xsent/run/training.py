@@ -75,13 +75,13 @@ def train_run(config: dict[str, Any], data: TrainingData) -> float | None:
         if one is not None:
             get_object(config["recipe"]["_target_"]).check_evaluator(one)
             one.check()
-    check_monitors(config["callbacks"], validation_evaluator)
     if data.ledger.rejects:
         data.ledger.write(run_dir / "rejects.tsv")
 
     encoder: Encoder = build(config["encoder"])
     encoder.to(device)
     recipe = build_recipe(config, encoder)
+    check_monitors(config["callbacks"], validation_evaluator, recipe)
     if config["save_encoder"] is not None and not recipe.saves_encoder:
         raise ValueError("save_encoder: this recipe trains no encoder with files of its own; use xsent.load_encoder")
     pictures = config["pictures"]

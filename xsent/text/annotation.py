@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import langcodes
 from tqdm import tqdm
+
+log = logging.getLogger(__name__)
 
 # Words are given, nothing is tokenised; Stanza's parser asks for lemmas.
 TAGGED, PARSED = "tokenize,pos", "tokenize,pos,lemma,depparse"
@@ -59,7 +63,7 @@ class StanzaAnnotator:
         cls, *, language: str, parse: bool, models: str | None, package: str, download: bool, device: str,
         batch_size: int,
     ) -> StanzaAnnotator:  # fmt: skip
-        """An annotator whose models are on this machine, or are fetched first if that is asked for.
+        """An annotator whose models are on this machine, or are fetched first.
 
         Stanza reads its models by ``torch.load(weights_only=True)``: tensors and plain values, no code of theirs.
 
@@ -68,7 +72,7 @@ class StanzaAnnotator:
             parse: as of the class.
             models: Stanza's folder of models, with ``resources.json`` in it; None: where Stanza keeps them.
             package: which of its models, e.g. ``default``.
-            download: fetch what is missing; otherwise the network is left alone.
+            download: fetch what is missing; models that are there are used without any connection either way.
             device: where it computes.
             batch_size: as of the class.
 
@@ -127,20 +131,26 @@ def _pipeline(language: str, processors: str, *, models: str | None, package: st
 
     folder = models or DEFAULT_MODEL_DIR
     code = langcodes.get(language).language or language  # Stanza says en where we say eng
-    # NONE also keeps it from asking the hub for the transformers that some packages build on.
-    method = stanza.DownloadMethod.REUSE_RESOURCES if download else stanza.DownloadMethod.NONE
+    begun = partial(
+        stanza.Pipeline, lang=code, dir=folder, package=package, processors=processors, tokenize_pretokenized=True,
+        device=device, logging_level="WARN",
+    )  # fmt: skip
     try:
-        return stanza.Pipeline(
-            lang=code, dir=folder, package=package, processors=processors, tokenize_pretokenized=True,
-            download_method=method, device=device, logging_level="WARN",
-        )  # fmt: skip
-    except OSError as error:  # a missing file, or no connection
+        # NONE also keeps it from asking the hub for the transformers that some packages build on.
+        return begun(download_method=stanza.DownloadMethod.NONE)
+    except OSError as error:  # a missing file
+        if not download:
+            raise FileNotFoundError(_how_to_get(code, folder, package, processors, download, error)) from error
+    log.info("fetching Stanza's models for %s (package %s: %s) to %s", code, package, processors, folder)
+    try:
+        return begun(download_method=stanza.DownloadMethod.REUSE_RESOURCES)
+    except OSError as error:  # no connection
         raise FileNotFoundError(_how_to_get(code, folder, package, processors, download, error)) from error
 
 
 def _how_to_get(code: str, folder: str, package: str, processors: str, download: bool, error: OSError) -> str:
     reason = str(error).splitlines()[0]
-    tried = "and they could not be fetched" if download else "online, annotator.download=true fetches them, once"
+    tried = "and they could not be fetched" if download else "and annotator.download=false: true fetches them, once"
     folders = ", ".join(f"{code}/{name}" for name in processors.split(",")[1:])
     command = f'python -c "import stanza; stanza.download({code!r}, {folder!r}, {package!r}, {processors!r})"'
     return (

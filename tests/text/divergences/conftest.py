@@ -19,7 +19,7 @@ def wordnet_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_wordnet(wordnet_folder: Path) -> WordNet:
-    return WordNet(folder=str(wordnet_folder), levels_up=2, levels_down=1)
+    return WordNet(folder=str(wordnet_folder), levels_up=2, levels_down=1, senses=None)
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,21 @@ def test_line_ends_of_windows_and_a_missing_last_blank_line_change_nothing(tmp_p
     plain = list(read_annotated(*written(tmp_path)))
     windows = [text.rstrip("\n").replace("\n", "\r\n") for text in (ENGLISH, FRENCH)]
     assert list(read_annotated(*written(tmp_path, *windows))) == plain
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    plain = list(read_annotated(*written(tmp_path)))
+    assert list(read_annotated(*written(tmp_path, "\ufeff" + ENGLISH, "\ufeff" + FRENCH, "\ufeff" + LINKS))) == plain
+
+
+def test_without_a_file_of_links_pairs_have_none_and_are_checked_alike(tmp_path: Path) -> None:
+    english, french, links = written(tmp_path)
+    linked = list(read_annotated(english, french, links))
+    assert list(read_annotated(english, french, None)) == [replace(pair, links=()) for pair in linked]
+    english.write_text(ENGLISH.replace("s2", "s1"), encoding="utf-8")
+    french.write_text(FRENCH.replace("s2", "s1"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"s\.en\.conllu:8: expected every sent_id once, found 's1' again"):
+        list(read_annotated(english, french, None))
 
 
 def test_a_unicode_line_separator_ends_no_line(tmp_path: Path) -> None:

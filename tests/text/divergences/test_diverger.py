@@ -104,7 +104,7 @@ def test_the_order_of_sets_in_a_process_does_not_matter(wordnet_folder: Path) ->
 
 def test_the_released_variant_keeps_one_link_for_each_word(wordnet_folder: Path) -> None:
     pair = annotated("a dog", "u v w", "1-2 1-0", tags="DT NN")
-    ranker = FrequencyRanker([["animal"]])
+    ranker = FrequencyRanker([("animal", "NN")])
     marks = {}
     for option in ("default", "released"):
         one = diverger(wordnet_folder, "divergences.kinds=[generalization]", option=option).with_ranker(ranker)

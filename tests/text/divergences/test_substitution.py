@@ -16,12 +16,18 @@ from xsent.text.divergences import (
     WordNet,
 )
 from xsent.text.divergences import wordnet as wordnet_module
-from xsent.text.divergences.substitution import part_of_speech
+from xsent.text.divergences.wordnet import part_of_speech
 
 GENERAL, PARTICULAR = "generalization", "particularization"
 ONE = LexicalSubstitution(max_substitutions=1, attempts=20)
 SEVERAL = LexicalSubstitution(max_substitutions=None, attempts=20)
-EVERYTHING = FrequencyRanker(["beast animal poodle teddy hound move walk", "poodle"])
+EVERYTHING = FrequencyRanker(
+    [
+        *((word, "NN") for word in ["beast", "animal", "poodle", "teddy", "hound", "poodle"]),
+        ("move", "VB"),
+        ("walk", "VB"),
+    ]
+)
 
 
 def made_of(
@@ -42,14 +48,16 @@ def test_ancestors_generalise_up_to_two_levels_and_never_to_the_root(small_wordn
     assert small_wordnet.candidates("walk", "v", GENERAL) == {"go"}
 
 
-def test_all_senses_of_a_word_count(small_wordnet: WordNet) -> None:
+def test_all_senses_of_a_word_count_or_the_most_frequent_ones(small_wordnet: WordNet, wordnet_folder: Path) -> None:
     assert small_wordnet.candidates("bank", "n", GENERAL) == {"institution", "slope"}
+    first = WordNet(folder=str(wordnet_folder), levels_up=2, levels_down=1, senses=1)
+    assert first.candidates("bank", "n", GENERAL) == {"institution"}
 
 
 def test_single_lower_case_descendants_particularise(small_wordnet: WordNet, wordnet_folder: Path) -> None:
     assert small_wordnet.candidates("animal", "n", PARTICULAR) == {"dog", "hound", "poodle", "teddy"}
     assert small_wordnet.candidates("teddy", "n", PARTICULAR) == set()
-    released = WordNet(folder=str(wordnet_folder), levels_up=2, levels_down=2)
+    released = WordNet(folder=str(wordnet_folder), levels_up=2, levels_down=2, senses=None)
     assert released.candidates("animal", "n", PARTICULAR) == {"poodle", "teddy"}
 
 
@@ -67,11 +75,11 @@ def test_adjectives_and_unknown_words_have_no_candidates(small_wordnet: WordNet)
 def test_a_missing_wordnet_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = pytest.importorskip("nltk.data")
     with pytest.raises(FileNotFoundError, match=r"WordNet 3.0 in .*found no data.noun.*downloader.*apt.*without net"):
-        WordNet(folder=str(tmp_path), levels_up=2, levels_down=1).load()
+        WordNet(folder=str(tmp_path), levels_up=2, levels_down=1, senses=None).load()
     monkeypatch.setattr(data, "path", [])
     monkeypatch.setattr(wordnet_module, "DEBIAN", tmp_path)
     with pytest.raises(FileNotFoundError, match=r"in nltk's data folders .* nor in .*wordnet\.folder=FOLDER"):
-        WordNet(folder=None, levels_up=2, levels_down=1).load()
+        WordNet(folder=None, levels_up=2, levels_down=1, senses=None).load()
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -84,18 +92,18 @@ def test_the_corpus_of_nltk_is_found_unpacked_and_as_downloaded(
         shutil.make_archive(str(corpus), "zip", tmp_path / "corpora", "wordnet")
         shutil.rmtree(corpus)
     monkeypatch.setattr(data, "path", [str(tmp_path)])
-    found = WordNet(folder=None, levels_up=2, levels_down=1)
+    found = WordNet(folder=None, levels_up=2, levels_down=1, senses=None)
     assert found.candidates("dog", "n", PARTICULAR) == {"poodle", "teddy"}
 
 
 def test_levels_begin_at_one() -> None:
     with pytest.raises(ValueError, match=r"wordnet.levels_up=0: expected 1 or more"):
-        WordNet(folder=None, levels_up=0, levels_down=1)
+        WordNet(folder=None, levels_up=0, levels_down=1, senses=None)
 
 
 def test_the_most_frequent_candidate_takes_the_place_and_keeps_the_capital(small_wordnet: WordNet) -> None:
     pair = annotated("Dog barks", "Chien aboie", "0-0", tags="NN VBZ")
-    ranker = FrequencyRanker([["beast"], ["Beast", "animal"]])
+    ranker = FrequencyRanker([("beast", "NN"), ("Beast", "NN"), ("animal", "NN")])
     assert made_of(pair, GENERAL, small_wordnet, ranker=ranker) == Divergence(
         "a", "generalization", "source", ("Beast", "barks"), pair.target,
         ("CHA", "O"), ("CHA", "O"), "Dog > Beast", "test",
@@ -124,13 +132,13 @@ def test_every_reason_is_told_apart(small_wordnet: WordNet) -> None:
     unknown = annotated("weak xyzzy", "u", tags="JJ NN")
     assert made_of(unknown, GENERAL, small_wordnet) == Reason.NOT_IN_WORDNET
     unloved = annotated("a dog", "u", tags="DT NN")
-    nothing = FrequencyRanker([["other", "words"]])
+    nothing = FrequencyRanker([("other", "JJ"), ("words", "NNS")])
     assert made_of(unloved, GENERAL, small_wordnet, ranker=nothing) == Reason.NOT_PREDICTED
 
 
 def test_another_word_is_tried_where_the_ranker_predicts_no_candidate(small_wordnet: WordNet) -> None:
     pair = annotated("teddy walks", "u", tags="NN VBZ")
-    goes = FrequencyRanker([["go"]])
+    goes = FrequencyRanker([("go", "VB")])
     assert {made_of(pair, GENERAL, small_wordnet, ranker=goes, number=n).note for n in range(10)} == {"walks > go"}
     once = LexicalSubstitution(max_substitutions=1, attempts=1)
     tried_once = {made_of(pair, GENERAL, small_wordnet, once, goes, number) for number in range(20)}
@@ -151,6 +159,8 @@ def test_one_word_gives_way_or_in_the_released_variant_all_that_can(small_wordne
 
 class Recorder:
     """The first candidate in the alphabet; keeps what it was asked."""
+
+    skipped = 0
 
     def __init__(self) -> None:
         self.asked: list[list[tuple[str, ...]]] = []
@@ -176,22 +186,43 @@ def test_no_less_than_one_word_is_replaced() -> None:
 
 
 def test_equally_frequent_words_are_chosen_in_alphabetical_order() -> None:
-    ranker = FrequencyRanker([["b", "c", "d"], ["C", "B"]])
+    ranker = FrequencyRanker((word, "NN") for word in "bcdCB")
     words = ("x",)
-    assert ranker.choose([Blank(words, 0, {"d", "c", "b", "a"}), Blank(words, 0, {"a"}), Blank(words, 0, ())]) == [
-        "b",
-        None,
-        None,
-    ]
+    blanks = [Blank(words, 0, "n", candidates) for candidates in ({"d", "c", "b", "a"}, {"a"}, ())]
+    assert ranker.choose(blanks) == ["b", None, None]
+
+
+def test_a_word_counts_as_the_part_of_speech_that_gives_way(small_wordnet: WordNet) -> None:
+    ranker = FrequencyRanker([("white", "JJ"), ("white", "JJ"), ("white", "NN"), ("boy", "NNS"), ("boy", "NN")])
+    assert ranker.choose([Blank(("man",), 0, "n", {"white", "boy"})]) == ["boy"]
+    assert ranker.choose([Blank(("man",), 0, "v", {"white", "boy"})]) == [None]
+
+
+def test_a_stop_word_takes_no_place(wordnet_folder: Path, tmp_path: Path) -> None:
+    # A stop word as long as "walk", so that it can stand in its place in the files.
+    folder = shutil.copytree(wordnet_folder, tmp_path / "dict")
+    for file in ("data.verb", "index.verb"):
+        text = (folder / file).read_text(encoding="ascii")
+        (folder / file).write_text(text.replace("walk", "will"), encoding="ascii")
+    wordnet = WordNet(folder=str(folder), levels_up=2, levels_down=1, senses=None)
+    assert wordnet.candidates("go", "v", PARTICULAR) == {"will"}
+    pair = annotated("they go", "u v", tags="PRP VBP")
+    ranker = FrequencyRanker([("will", "VB")])
+    assert made_of(pair, PARTICULAR, wordnet, ranker=ranker) == Reason.NOT_IN_WORDNET
 
 
 @pytest.mark.skipif(not wordnet_module.DEBIAN.is_dir(), reason="no WordNet at /usr/share/wordnet")
 def test_the_real_wordnet_knows_that_a_dog_is_an_animal() -> None:
     pytest.importorskip("nltk")
-    real = WordNet(folder=str(wordnet_module.DEBIAN), levels_up=2, levels_down=1)
+    real = WordNet(folder=str(wordnet_module.DEBIAN), levels_up=2, levels_down=1, senses=None)
     assert {"canine", "carnivore"} <= set(real.candidates("dogs", "n", GENERAL))
     assert {"poodle", "puppy", "corgi"} <= set(real.candidates("dogs", "n", PARTICULAR))
     assert "dog" not in real.candidates("dogs", "n", PARTICULAR)
     # A circle of WordNet 3.0: to inhibit is to restrain is to inhibit.
     assert "inhibit" not in real.candidates("inhibit", "v", PARTICULAR)
-    assert real.candidates("restrain", "v", GENERAL) is not None
+    assert "restrain" not in real.candidates("restrain", "v", GENERAL)
+    assert "inhibit" in real.candidates("restrain", "v", PARTICULAR)
+    # Marked as slurs by WordNet, or in our list.
+    assert not {"coolie", "wop", "darky", "jihad", "pachuco"} & set().union(
+        *(real.candidates(word, "n", PARTICULAR) for word in ("person", "war", "teenager"))
+    )

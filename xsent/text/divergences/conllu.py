@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,13 +63,13 @@ def read_conllu(path: Path) -> Iterator[Sentence]:
         yield _sentence(comments, rows, f"{path}:{first}")
 
 
-def read_annotated(source_conllu: Path, target_conllu: Path, links: Path) -> Iterator[AnnotatedPair]:
+def read_annotated(source_conllu: Path, target_conllu: Path, links: Path | None) -> Iterator[AnnotatedPair]:
     """Pairs of three files with the same sentences in the same order, one at a time.
 
     Args:
         source_conllu: words, Penn tags (XPOS) and parse of the source side.
         target_conllu: words of the target side; its tags are XPOS, or UPOS where these are missing, or none.
-        links: a line of Pharaoh links (0-based, source-target) for each pair; may be empty.
+        links: a line of Pharaoh links (0-based, source-target) for each pair; may be empty. None: pairs have no links.
 
     Raises:
         FileNotFoundError: one of the files is missing.
@@ -77,8 +78,11 @@ def read_annotated(source_conllu: Path, target_conllu: Path, links: Path) -> Ite
     """
     seen: set[str] = set()
     end = None
-    rows = zip_longest(read_conllu(source_conllu), read_conllu(target_conllu), _numbered_lines(links), fillvalue=end)
-    for number, (source, target, line) in enumerate(rows, start=1):
+    sentences = zip_longest(read_conllu(source_conllu), read_conllu(target_conllu))
+    no_links = repeat((0, ""))
+    rows = zip(sentences, no_links, strict=False) if links is None else zip_longest(sentences, _numbered_lines(links))
+    for number, (both, line) in enumerate(rows, start=1):
+        source, target = both or (end, end)
         if source is end or target is end or line is end:
             files = ((source_conllu, source), (target_conllu, target), (links, line))
             ended = " and ".join(str(path) for path, row in files if row is end)
@@ -91,6 +95,7 @@ def read_annotated(source_conllu: Path, target_conllu: Path, links: Path) -> Ite
             raise ValueError(f"{source.where}: expected every sent_id once, found {source.key!r} again")
         seen.add(source.key)
         where = f"{links}:{line[0]}"
+        beside = "" if links is None else f" and {where}"
         pair = AnnotatedPair(
             key=source.key,
             source=source.words,
@@ -101,7 +106,7 @@ def read_annotated(source_conllu: Path, target_conllu: Path, links: Path) -> Ite
             origin=source.origin,
             target_tags=target.xpos or target.upos,
         )
-        check_pair(pair, f"{source.where} ({source.key}), with {target.where} and {where}")
+        check_pair(pair, f"{source.where} ({source.key}), with {target.where}{beside}")
         yield pair
 
 
@@ -131,6 +136,8 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
-                yield number, raw.decode("utf-8").rstrip("\r\n")
+                # Of the whole file only, as some editors put it there.
+                text = raw.removeprefix(BOM_UTF8) if number == 1 else raw
+                yield number, text.decode("utf-8").rstrip("\r\n")
             except UnicodeDecodeError as error:
                 raise ValueError(f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x}") from error

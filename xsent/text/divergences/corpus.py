@@ -12,7 +12,7 @@ from xsent.text.divergences.ranker import FrequencyRanker
 
 
 class SeedCorpus:
-    """All seeds, whose order does not matter; what is not asked for is not built.
+    """All seeds, whose order and keys do not matter; what is not asked for is not built.
 
     Args:
         pairs: with different keys.
@@ -20,7 +20,7 @@ class SeedCorpus:
     """
 
     def __init__(self, pairs: Sequence[AnnotatedPair], *, longest: int) -> None:
-        self._pairs = sorted(pairs, key=lambda pair: pair.key)
+        self._pairs = sorted(pairs, key=lambda pair: (pair.source, pair.target, pair.tags, pair.target_tags))
         self._longest = longest
 
     def draw(self, rng: Random) -> AnnotatedPair:
@@ -40,5 +40,5 @@ class SeedCorpus:
 
     @cached_property
     def word_counts(self) -> FrequencyRanker:
-        """The source words by how often they occur."""
-        return FrequencyRanker(pair.source for pair in self._pairs)
+        """The source words by how often they occur as each part of speech."""
+        return FrequencyRanker(tagged for pair in self._pairs for tagged in zip(pair.source, pair.tags, strict=True))

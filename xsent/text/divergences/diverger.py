@@ -48,8 +48,8 @@ class Made(NamedTuple):
 class Diverger:
     """Makes divergent versions of clean pairs; the same seed and pairs give the same ones, in any order.
 
-    Every kind of every pair has its own random numbers. Beside them a divergence depends on the words of all seeds:
-    their phrases, their sentences and, without another ranker, their frequencies.
+    Every kind of every pair has its own random numbers, whatever the key of the pair. Beside them a divergence depends
+    on the words of all seeds: their phrases, their sentences and, without another ranker, their frequencies.
 
     Args:
         seed: of all draws.
@@ -104,6 +104,13 @@ class Diverger:
         other._ranker = ranker
         return other
 
+    def digests(self) -> dict[str, str]:
+        """Hex digests of what decides lexical substitutions beside the seeds, by name; none where none are made."""
+        if not set(self.kinds) & set(LEXICAL):
+            return {}
+        ranker = {"ranker": self._ranker.digest()} if self._ranker else {}
+        return {"wordnet": self._wordnet.digest(), **ranker}
+
     def with_seeds(self, pairs: Sequence[AnnotatedPair]) -> Self:
         """The same with the words of these seeds, whichever of them are made divergent: for parts of a whole."""
         other = copy(self)
@@ -142,11 +149,14 @@ class Diverger:
                     failures = {kind: one for kind, one in results.items() if isinstance(one, Reason)}
                     yield Made(pair, [seed_record(pair), *made], failures)
                 bar.update(len(some))
+        if self._ranker and self._ranker.skipped:
+            log.info("%s words were not replaced, as the ranker predicts nothing for them", f"{self._ranker.skipped:,}")
 
     def _of_kind(self, kind: str, pairs: Sequence[AnnotatedPair]) -> list[Divergence | Reason]:
         seeds = self._seeds
         assert seeds is not None
-        rngs = [Random(f"{self._seed}\n{kind}\n{pair.key}") for pair in pairs]
+        # By its words, not its key: a line of a bitext diverges alike wherever it stands.
+        rngs = [Random(f"{self._seed}\n{kind}\n{' '.join(pair.source)}\n{' '.join(pair.target)}") for pair in pairs]
         if kind in LEXICAL:
             ranker = self._ranker or seeds.word_counts
             return self._substitution.make(pairs, rngs, kind, self._wordnet, ranker)

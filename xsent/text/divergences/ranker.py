@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
+
+from xsent.text.divergences.wordnet import part_of_speech
 
 
 class Blank(NamedTuple):
@@ -12,37 +15,48 @@ class Blank(NamedTuple):
 
     words: tuple[str, ...]  # the whole sentence, the word that gives way included
     position: int  # of that word, 0-based
+    part_of_speech: str  # of that word, WordNet's letter
     candidates: Collection[str]  # lower-cased single words, never the word itself; may be empty
 
 
 class Ranker(Protocol):
     """Anything that predicts words in places: a masked language model, or counts of a corpus."""
 
+    skipped: int  # blanks so far with candidates for which it could predict nothing
+
     def choose(self, blanks: Sequence[Blank]) -> list[str | None]:
         """For each blank the candidate that comes first among the ranker's predictions; None if none is among them."""
         ...
 
+    def digest(self) -> str:
+        """Hex digest of everything that decides the choice."""
+        ...
+
 
 class FrequencyRanker:
-    """Predicts the words of a corpus by how often they occur there, whatever the sentence.
+    """Predicts the words of a corpus by how often they occur there as the same part of speech, whatever the sentence.
 
     Stands in where no masked language model is at hand; a word that the corpus does not have is never chosen.
 
     Args:
-        sentences: the corpus, each as words, e.g. the seeds' own, or as text with spaces between words.
+        tagged: words of the corpus, e.g. of the seeds, with their Penn tags.
 
     Source:
         ours: the paper ranks by BERT (``bert-base-cased``).
     """
 
-    def __init__(self, sentences: Iterable[Sequence[str] | str]) -> None:
-        split = (sentence.split() if isinstance(sentence, str) else sentence for sentence in sentences)
-        self._counts = Counter(word.lower() for words in split for word in words)
+    def __init__(self, tagged: Iterable[tuple[str, str]]) -> None:
+        self.skipped = 0  # it predicts the same for every blank
+        self._counts = Counter((word.lower(), part_of_speech(tag)) for word, tag in tagged)
 
     def choose(self, blanks: Sequence[Blank]) -> list[str | None]:
         """As ``Ranker.choose``; of candidates that occur equally often, the first in alphabetical order."""
-        return [self._most_frequent(blank.candidates) for blank in blanks]
+        return [self._most_frequent(blank.candidates, blank.part_of_speech) for blank in blanks]
 
-    def _most_frequent(self, candidates: Collection[str]) -> str | None:
-        known = [word for word in candidates if word in self._counts]
-        return min(known, key=lambda word: (-self._counts[word], word), default=None)
+    def digest(self) -> str:
+        """Hex digest of the counts."""
+        return hashlib.sha256(repr(sorted(self._counts.items(), key=repr)).encode()).hexdigest()
+
+    def _most_frequent(self, candidates: Collection[str], pos: str) -> str | None:
+        known = [word for word in candidates if (word, pos) in self._counts]
+        return min(known, key=lambda word: (-self._counts[word, pos], word), default=None)

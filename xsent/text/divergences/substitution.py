@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -10,13 +10,15 @@ from random import Random
 from xsent.text.divergences.pairs import AnnotatedPair
 from xsent.text.divergences.ranker import Blank, Ranker
 from xsent.text.divergences.record import CHANGED, SOURCE, Divergence, Reason, divergence, labels
-from xsent.text.divergences.wordnet import WordNet
+from xsent.text.divergences.wordnet import WordNet, part_of_speech
 from xsent.text.words import sections
 
 
 @dataclass(frozen=True)
 class LexicalSubstitution:
     """Replaces verbs, adjectives and common nouns by the candidate that a ranker likes best in their place.
+
+    Stop words neither give way nor come in.
 
     Args:
         max_substitutions: words of a sentence that are replaced, at most; 1 in the paper. None: as many as the
@@ -27,7 +29,8 @@ class LexicalSubstitution:
         ValueError: ``max_substitutions`` is below 1.
 
     Source:
-        Briakou & Carpuat 2020, section 2.1. Attempts are spent only on words that have a candidate.
+        Briakou & Carpuat 2020, section 2.1. Differs from the released code: attempts are spent only on words that have
+        a candidate, and a stop word is none ("know > have").
     """
 
     max_substitutions: int | None
@@ -61,20 +64,15 @@ class LexicalSubstitution:
         }
         if not eligible:
             return _Draft(pair, reason=Reason.NO_ELIGIBLE_WORD)
-        candidates = {at: wordnet.candidates(pair.source[at], pos, kind) for at, pos in eligible.items()}
+        candidates = {
+            at: frozenset(wordnet.candidates(pair.source[at], pos, kind)) - stop_words for at, pos in eligible.items()
+        }
         positions = [position for position, words in candidates.items() if words]
         if not positions:
             return _Draft(pair, reason=Reason.NOT_IN_WORDNET)
         rng.shuffle(positions)
-        waiting = [(position, candidates[position]) for position in positions[: self.attempts]]
+        waiting = [(at, eligible[at], candidates[at]) for at in positions[: self.attempts]]
         return _Draft(pair, reason=Reason.NOT_PREDICTED, waiting=waiting)
-
-
-def part_of_speech(tag: str) -> str | None:
-    """WordNet's letter of a Penn tag whose words may be replaced; None of others, names and adverbs among them."""
-    if tag in ("NN", "NNS"):
-        return "n"
-    return {"VB": "v", "JJ": "a"}.get(tag[:2])
 
 
 @cache
@@ -88,15 +86,15 @@ class _Draft:
 
     pair: AnnotatedPair
     reason: Reason  # why there is no divergence as long as no word is replaced
-    waiting: list[tuple[int, Collection[str]]] = field(default_factory=list)
+    waiting: list[tuple[int, str, frozenset[str]]] = field(default_factory=list)
     notes: dict[int, str] = field(default_factory=dict)  # by position of a replaced word
 
     def __post_init__(self) -> None:
         self.words = list(self.pair.source)
 
     def next_blank(self) -> Blank:
-        position, candidates = self.waiting.pop(0)
-        return Blank(tuple(self.words), position, candidates)
+        position, pos, candidates = self.waiting.pop(0)
+        return Blank(tuple(self.words), position, pos, candidates)
 
     def replace(self, position: int, word: str) -> None:
         old = self.words[position]

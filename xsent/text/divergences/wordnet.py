@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import logging
 import warnings
 from collections.abc import Collection, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from xsent.text.divergences.record import GENERALIZATION
+from xsent.text.words import sections
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +21,15 @@ DEBIAN = Path("/usr/share/wordnet")
 _PARTS = ("noun", "verb", "adj", "adv")
 _NEEDED = (*(f"{kind}.{part}" for part in _PARTS for kind in ("data", "index")), *(f"{part}.exc" for part in _PARTS))
 _LEXICOGRAPHER_FILES = 45
+# How WordNet marks words that hurt.
+_UNWELCOME_USES = {"ethnic_slur", "disparagement", "derogation", "obscenity"}
+
+
+def part_of_speech(tag: str) -> str | None:
+    """WordNet's letter of a Penn tag whose words may be replaced; None of others, names and adverbs among them."""
+    if tag in ("NN", "NNS"):
+        return "n"
+    return {"VB": "v", "JJ": "a"}.get(tag[:2])
 
 
 class WordNet:
@@ -29,24 +40,27 @@ class WordNet:
             ``wordnet``, and where there is none, Debian's folder.
         levels_up: a generalisation is at most this many levels above the word.
         levels_down: a particularisation is at least this many levels below it; 1 is right below.
+        senses: of each word, its most frequent ones that count; None: all.
 
     Raises:
-        ValueError: a level below 1.
+        ValueError: a level or a number of senses below 1.
 
     Source:
         Briakou & Carpuat 2020, section 2.1, and the released code. Differs from it: a candidate is never the word
-        itself in another form ("dogs" and "dog").
+        itself in another form ("dogs" and "dog"), and none is a slur, an insult or obscene.
     """
 
-    def __init__(self, *, folder: str | None, levels_up: int, levels_down: int) -> None:
-        for name, level in (("levels_up", levels_up), ("levels_down", levels_down)):
-            if level < 1:
-                raise ValueError(f"wordnet.{name}={level}: expected 1 or more")
+    def __init__(self, *, folder: str | None, levels_up: int, levels_down: int, senses: int | None) -> None:
+        for name, value in (("levels_up", levels_up), ("levels_down", levels_down), ("senses", senses)):
+            if value is not None and value < 1:
+                raise ValueError(f"wordnet.{name}={value}: expected 1 or more")
         self._folder = None if folder is None else Path(folder)
         self._levels_up = levels_up
         self._levels_down = levels_down
+        self._senses = senses
         self._found: dict[tuple[str, str, str], frozenset[str]] = {}
         self._children: dict[Any, list[Any]] = {}
+        self._unwelcome: dict[Any, bool] = {}
 
     def load(self) -> None:
         """Read the files now, about 2 s, and not in the middle of long work.
@@ -56,8 +70,16 @@ class WordNet:
         """
         self._reader.ensure_loaded()
 
+    def digest(self) -> str:
+        """SHA-256 of the files."""
+        content = hashlib.sha256()
+        for name in _NEEDED:
+            with self._reader.root.join(name).open() as file:
+                content.update(file.read())
+        return content.hexdigest()
+
     def candidates(self, word: str, pos: str, kind: str) -> Collection[str]:
-        """Single lower-case words that generalise or particularise a word in any of its senses, by a tree of WordNet.
+        """Single lower-case words that generalise or particularise a word in a sense that counts, by a tree of WordNet.
 
         Args:
             word: in whatever form; it is looked up in lower case.
@@ -72,12 +94,20 @@ class WordNet:
 
     def _candidates(self, word: str, pos: str, kind: str) -> frozenset[str]:
         related = self._above if kind == GENERALIZATION else self._below
-        senses = self._reader.synsets(word, pos)
-        lemmas = {name for sense in senses for other in related(sense) for name in other.lemma_names()}
+        senses = self._reader.synsets(word, pos)[: self._senses]  # the most frequent first
+        found = {other for sense in senses for other in related(sense)}
+        lemmas = {name for other in found for name in other.lemma_names() if not self._is_unwelcome(other)}
         # The ranker predicts words in lower case, so names and abbreviations would never be chosen.
         single = {name for name in lemmas if name.isalpha() and name.islower()}
         own = self._reader._morphy(word, pos)  # all base forms; the public morphy gives one, for "saw" not "see"
-        return frozenset(single - {word, *own})
+        return frozenset(single - {word, *own} - _unwelcome_words())
+
+    def _is_unwelcome(self, sense: Any) -> bool:
+        if sense not in self._unwelcome:
+            # In WordNet 3.0 a sense has such a mark itself, or one of its lemmas has.
+            marks = [mark.name() for one in (sense, *sense.lemmas()) for mark in one.usage_domains()]
+            self._unwelcome[sense] = any(mark.split(".")[0] in _UNWELCOME_USES for mark in marks)
+        return self._unwelcome[sense]
 
     def _above(self, sense: Any) -> Iterator[Any]:
         path = [sense]
@@ -137,6 +167,11 @@ class WordNet:
         if str(folder.resolve()) not in nltk.data.path:
             nltk.data.path.append(str(folder.resolve()))
         return str(folder.resolve())
+
+
+@cache
+def _unwelcome_words() -> frozenset[str]:
+    return frozenset(word for words in sections("unwelcome").values() for word in words)
 
 
 def _opened(root: Any) -> Any:

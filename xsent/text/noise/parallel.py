@@ -109,12 +109,17 @@ _noiser: Noiser
 def _begin(noiser: Noiser) -> None:
     global _noiser
     _noiser = noiser
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Have this process, one of a pool, end when the one that started it does, and not before."""
     # Ctrl-C reaches every process of a terminal: the first one ends the others, and says so once.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_wait_for_the_end, daemon=True).start()
 
 
-def _end_with_parent() -> None:
+def _wait_for_the_end() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
