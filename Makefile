@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 # One thread each: tests that run side by side only get into each other's way with more.
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test slow check lint types bench results mini clean
+.PHONY: demo test slow check lint types bench results mini small clean
 
 demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
@@ -36,6 +36,10 @@ results: $(VENV)/.dev
 BITEXT ?= ../shared/data/bitext
 mini: $(VENV)/.core
 	$(BIN)/python train.py experiment=mini data.root=$(BITEXT) save_encoder=xsent/assets/mini
+
+# The small multilingual transformer, from the same bitext, into models/small (docs/small.md).
+small: $(VENV)/.core
+	$(BIN)/python train.py experiment=small data.root=$(BITEXT) save_encoder=models/small
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

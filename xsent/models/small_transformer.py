@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -88,6 +89,25 @@ def small_transformer(
         max_length=max_length,
         normalize=True,
     ).eval()
+
+
+def trained_small(*, name: str, path: str, **options: Any) -> SentenceEncoder:
+    """The small transformer that ``make small`` trained.
+
+    Args:
+        name: for tables and messages.
+        path: its folder.
+        options: the others of ``SentenceEncoder.load``.
+
+    Raises:
+        FileNotFoundError: nobody has trained it yet.
+    """
+    if not Path(path).is_dir():
+        raise FileNotFoundError(
+            f"encoder.path={path}: {name} does not come with the package; `make small BITEXT=<folder>` trains it there"
+            " (docs/small.md), or name the folder where it is with encoder.path or XSENT_SMALL"
+        )
+    return SentenceEncoder.load(name=name, path=path, **options)
 
 
 def _compare_sides(

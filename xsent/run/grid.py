@@ -86,18 +86,11 @@ def grid_table(
     for one in tried:
         cells = [f"{one.best:.2f}", *("" if one.figures[i] is None else f"{one.figures[i]:.2f}" for i in measured)]
         lines.append(f"| {one.options} | {' | '.join(cells)} |")
-    header = [
-        "",
-        "monitored, mean",
-        "variance",
-        f"{names[0] if names else 'figure'}, mean",
-        "variance",
-        "best",
-        "its figure",
-    ]
+    compared = figures[0].removeprefix("test/")  # what the paper has figures of, measured here or not
+    header = ["", "monitored, mean", "variance", f"{compared}, mean", "variance", "best", "its figure"]
     lines += ["", f"| {' | '.join(header)} |", "| --- " + "| ---: " * 6 + "|"]
     lines += [f"| {row} | {' | '.join(f'{value:g}' for value in values)} |" for row, values in paper.items()]
-    shown = [value for one in tried for value in [one.figures[i] for i in measured[:1]] if value is not None]
+    shown = [one.figures[0] for one in tried if one.figures[0] is not None]
     spread = [*_mean_and_variance([one.best for one in tried]), *_mean_and_variance(shown)]
     lines.append(f"| **ours** | {' | '.join([*spread, tried[0].options, f'{tried[0].best:.2f}'])} |")
     return "\n".join(lines) + "\n"
