@@ -91,13 +91,22 @@ def small_transformer(
     ).eval()
 
 
-def trained_small(*, name: str, path: str, **options: Any) -> SentenceEncoder:
+def trained_small(
+    *,
+    name: str,
+    path: str,
+    pooling: str | None,
+    projection: int | None,
+    prompt: str | None,
+    max_length: int | None,
+    normalize: bool | None,
+) -> SentenceEncoder:
     """The small transformer that ``make small`` trained.
 
     Args:
         name: for tables and messages.
         path: its folder.
-        options: the others of ``SentenceEncoder.load``.
+        pooling, projection, prompt, max_length, normalize: as in ``SentenceEncoder.load``.
 
     Raises:
         FileNotFoundError: nobody has trained it yet.
@@ -107,7 +116,17 @@ def trained_small(*, name: str, path: str, **options: Any) -> SentenceEncoder:
             f"encoder.path={path}: {name} does not come with the package; `make small BITEXT=<folder>` trains it there"
             " (docs/small.md), or name the folder where it is with encoder.path or XSENT_SMALL"
         )
-    return SentenceEncoder.load(name=name, path=path, **options)
+    return SentenceEncoder.load(
+        name=name,
+        path=path,
+        revision=None,
+        pooling=pooling,
+        projection=projection,
+        prompt=prompt,
+        max_length=max_length,
+        normalize=normalize,
+        trust_remote_code=False,
+    )
 
 
 def _compare_sides(
