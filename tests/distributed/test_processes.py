@@ -12,9 +12,9 @@ import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from xsent.batch import Parts
+from xsent.batch import IGNORED, Parts
 from xsent.distributed import gather_by_index, gather_padded_rows, gather_rows, gather_uneven_rows, rank
-from xsent.losses import additive_margin_softmax, oracle_terms, weighted_sum
+from xsent.losses import additive_margin_softmax, margin_ranking, oracle_terms, token_cross_entropy, weighted_sum
 
 PAIRS, DIM = 8, 5  # of the global batch
 ROWS = 7  # to be put back in order; no number of processes but 1 divides it
@@ -58,7 +58,32 @@ class Clustering(nn.Module):
         return weighted_sum(terms, {"intra_class": 1.0, "inter_class": 1.0})
 
 
-STEPS = {"ranking": Ranking, "clustering": Clustering}
+class Divergence(nn.Module):
+    """The divergence recipe's step: pairs ranked one against one, and tokens of which ranks have more or fewer."""
+
+    average = "pairs"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = nn.Linear(DIM, DIM, dtype=torch.float64)
+
+    def forward(self, finer: Tensor, coarser: Tensor, kinds: Tensor) -> Tensor:
+        one, other = self.heads(finer), self.heads(coarser)
+        labels = torch.stack([kinds, 2 - kinds], dim=1)  # (B, 2)
+        labels = labels.masked_fill(labels == 2, IGNORED).masked_fill((kinds == 2)[:, None], IGNORED)
+        tokens = token_cross_entropy(other[:, 1:].reshape(-1, 2, 2), labels, average=self.average)
+        return margin_ranking(one[:, 0], other[:, 0], margin=1.0) + tokens
+
+
+class DivergenceByTokens(Divergence):
+    """Likewise, with one mean over all tokens."""
+
+    average = "tokens"
+
+
+STEPS = {
+    "ranking": Ranking, "clustering": Clustering, "divergence": Divergence, "divergence by tokens": DivergenceByTokens,
+}  # fmt: skip
 
 
 def batch() -> tuple[Tensor, Tensor, Tensor]:
