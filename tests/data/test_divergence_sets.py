@@ -193,5 +193,5 @@ def test_the_real_semdiverge_has_its_published_size(shared_data: Path) -> None:
         pytest.skip(f"no SemDiverge at {folder}")
     (one,) = read_semdiverge(str(folder), ["opensubs"], words=split)
     assert len(one.pairs) == 300
-    # "agent chance, right here, right now." lacks half of itself in French.
+    # The third pair lacks half of itself in French.
     assert one.equivalent[:3] == [True, False, False]

@@ -38,7 +38,8 @@ def run(data: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("run")
     train(
         config("train", tmp_path, *data, "sampling=concatenation", "recipe.pooling=mean", "data.train_seeds=120",
-               "trainer.max_epochs=6", "final=last", "logger=csv")  # by then it tags words, too
+               "trainer.max_epochs=10", "callbacks.early_stopping.patience=10", "recipe.weights.tokens=5",
+               "final=last", "logger=csv")  # by then it tags words, too
     )  # fmt: skip
     return tmp_path / "run"
 
