@@ -38,7 +38,7 @@ from xsent.jobs.output import check_output
 from xsent.jobs.packed import writing_text
 from xsent.jobs.words import Texts, Words, words_of, words_of_chunks
 from xsent.jobs.work import WorkFolder, opened, write_array
-from xsent.text.noise.parallel import processes
+from xsent.text.processes import processes
 
 log = logging.getLogger(__name__)
 

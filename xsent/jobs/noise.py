@@ -17,7 +17,8 @@ from xsent.data.lines import numbered_lines, open_bytes
 from xsent.data.rejects import RejectLedger
 from xsent.jobs.packed import writing_bytes
 from xsent.text.noise import Noiser
-from xsent.text.noise.parallel import CHUNK, Chunk, noised_chunks, processes
+from xsent.text.noise.parallel import CHUNK, Chunk, noised_chunks
+from xsent.text.processes import processes
 
 log = logging.getLogger(__name__)
 

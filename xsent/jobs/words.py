@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections import deque
 from collections.abc import Generator, Iterable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 
 from xsent.text.moses import moses_words
-from xsent.text.noise.parallel import end_with_parent
+from xsent.text.processes import each_in_order
 
 # Nothing here imports torch: a process that cuts words starts at once.
-
-AHEAD = 2  # chunks that wait for each process, so that none is idle; what is in memory is bounded with it
 
 Texts = Sequence[tuple[str, str]]  # sentences, source and target
 Words = list[tuple[tuple[str, ...], tuple[str, ...]]]
@@ -49,21 +44,5 @@ def words_of_chunks(chunks: Iterable[Texts], languages: tuple[str, str], *, work
         for chunk in chunks:
             yield words_of(chunk, languages)
         return
-    # Threads of this process (torch has some) make forking unsafe: processes start from nothing.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=end_with_parent)
-    waiting: deque[Future[Words]] = deque()
-    try:
-        for chunk in chunks:
-            waiting.append(pool.submit(words_of, chunk, languages))
-            if len(waiting) > AHEAD * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise ChildProcessError(
-            "a process that cuts words ended early: it was killed (for want of memory?), or the script that started"
-            ' it lacks `if __name__ == "__main__":`; workers=1 needs no other process'
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    work = partial(words_of, languages=languages)
+    yield from each_in_order(work, chunks, workers=workers, doing="cuts words")

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
-from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice, tee
 
 from tqdm import tqdm
 
 from xsent.text.noise.noiser import Noised, Noiser
+from xsent.text.processes import each_in_order, processes
 
 CHUNK = 2048  # sentences that go to a process at a time: a tenth of a second, and a few hundred kilobytes
-AHEAD = 2  # chunks that wait for each process, so that none is idle; what comes out is bounded with it
 
 Chunk = tuple[Sequence[str], Sequence[int]]  # sentences and their keys
 
@@ -59,37 +52,7 @@ def noised_chunks(noiser: Noiser, chunks: Iterable[Chunk], *, workers: int) -> G
     if processes(workers) == 1 or noiser.reference_rng:
         yield from _in_this_process(noiser, chunks)
         return
-    # Threads of this process (torch has some) make forking unsafe: processes start from nothing.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(noiser,))
-    waiting: deque[Future[list[Noised]]] = deque()
-    try:
-        for chunk in chunks:
-            waiting.append(pool.submit(_noised, chunk))
-            if len(waiting) > AHEAD * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise ChildProcessError(
-            "a process that makes noise ended early: it was killed (for want of memory?), or the script that started"
-            ' it lacks `if __name__ == "__main__":`; workers=1 needs no other process'
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def processes(workers: int | None) -> int:
-    """The number of processes; of None, the cores that this one may use.
-
-    Raises:
-        ValueError: it is below 1.
-    """
-    if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if workers < 1:
-        raise ValueError(f"workers={workers}: expected at least 1")
-    return workers
+    yield from each_in_order(_noised, chunks, workers=workers, doing="makes noise", begin=_take_noiser, given=(noiser,))
 
 
 def _in_this_process(noiser: Noiser, chunks: Iterable[Chunk]) -> Iterator[list[Noised]]:
@@ -106,24 +69,9 @@ def _in_this_process(noiser: Noiser, chunks: Iterable[Chunk]) -> Iterator[list[N
 _noiser: Noiser
 
 
-def _begin(noiser: Noiser) -> None:
+def _take_noiser(noiser: Noiser) -> None:
     global _noiser
     _noiser = noiser
-    end_with_parent()
-
-
-def end_with_parent() -> None:
-    """Have this process, one of a pool, end when the one that started it does, and not before."""
-    # Ctrl-C reaches every process of a terminal: the first one ends the others, and says so once.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_wait_for_the_end, daemon=True).start()
-
-
-def _wait_for_the_end() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
 
 
 def _noised(chunk: Chunk) -> list[Noised]:
