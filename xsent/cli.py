@@ -98,10 +98,7 @@ def _add_mine(commands: Any) -> None:
         default=None,
         help="leave the shards: the next margin or threshold takes seconds",
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE",
-        help="any value of the config, e.g. encoder.path=/models/labse or cells.probes=128",
-    )  # fmt: skip
+    _add_set(parser, "encoder.path=/models/labse or cells.probes=128")
 
 
 def _mine(given: argparse.Namespace) -> None:
@@ -217,10 +214,7 @@ def _add_noise(commands: Any) -> None:
         "--reference-rng", action="store_true", default=None,
         help="the random numbers of the released script; in one process",
     )  # fmt: skip
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE",
-        help="any value of the config, e.g. noise.selection=0.2 or noise.parameters.fing.probability=0.1",
-    )  # fmt: skip
+    _add_set(parser, "noise.selection=0.2 or noise.parameters.fing.probability=0.1")
 
 
 def _noise(given: argparse.Namespace) -> None:
@@ -288,10 +282,7 @@ def _add_diverge(commands: Any) -> None:
     parser.add_argument(
         "--keep-work", action="store_true", default=None, help="leave it: other kinds or another seed then take seconds"
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE",
-        help="any value of the config, e.g. filter.min_distance=0 or annotator.models=/models/stanza",
-    )  # fmt: skip
+    _add_set(parser, "filter.min_distance=0 or annotator.models=/models/stanza")
 
 
 def _diverge(given: argparse.Namespace) -> None:
@@ -373,10 +364,7 @@ def _add_filter(commands: Any) -> None:
         ("keep-work", "leave the shards: another threshold, keep or top then takes seconds"),
     ):
         parser.add_argument(f"--{name}", action="store_true", default=None, help=said)
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE",
-        help="any value of the config, e.g. sample.random=2000 or page.rows=50",
-    )  # fmt: skip
+    _add_set(parser, "sample.random=2000 or page.rows=50")
 
 
 def _filter(given: argparse.Namespace) -> None:
@@ -400,6 +388,12 @@ def _filter(given: argparse.Namespace) -> None:
         show=partial(write_divergence_page, given.html, **config["page"]) if given.html is not None else None,
     )  # fmt: skip
     log.info("%s", filtered)
+
+
+def _add_set(parser: argparse.ArgumentParser, example: str) -> None:
+    """The option for every value that has none of its own."""
+    said = f"any value of the config, e.g. {example}"
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=said)
 
 
 def _defaults(name: str) -> dict[str, Any]:
