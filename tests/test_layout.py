@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "xsent"
-LEAVES = {"batch", "similarity", "distributed", "paths"}
+LEAVES = {"batch", "similarity", "distributed", "paths", "overlap", "append_only"}
 MIDDLE = {"losses", "models", "data", "evaluation", "text"}
 UPPER = {"recipes", "callbacks", "reporting", "checkpoint", "jobs"}
 
@@ -33,6 +33,9 @@ OWNERS = {
     "stanza": {"text"},
     "nltk": {"text"},
     "ray": {"jobs"},
+    "openai": {"text"},
+    "py3langid": {"text"},
+    "rapidfuzz": {"overlap"},
 }
 
 

@@ -1,0 +1,92 @@
+"""Files of JSON objects that only grow: what cost time or money is kept through a kill, and never paid twice."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from filelock import FileLock, Timeout
+
+
+class AppendOnly:
+    """A file of one JSON object a line, appended to and never rewritten; one process at a time has it open.
+
+    A last line that a kill cut short is no object: it is left out when the file is read, and cut off before the next
+    one is written.
+
+    Args:
+        path: of the file; made, with its folder, when the first object is added.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = FileLock(f"{path}.lock")
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        """Take the file.
+
+        Raises:
+            BlockingIOError: another process has it.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise BlockingIOError(f"{self.path}: another process writes to this file; wait for it") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        Path(self._lock.lock_file).unlink(missing_ok=True)
+        self._lock.release()
+
+    def read(self) -> list[dict[str, Any]]:
+        """All objects, in the order they were added.
+
+        Raises:
+            ValueError: a whole line is no JSON object; names the file and the line.
+        """
+        if not self.path.is_file():
+            return []
+        *whole, _ = self.path.read_bytes().split(b"\n")  # what follows the last line end is torn, or nothing
+        return [self._parsed(line, number) for number, line in enumerate(whole, start=1)]
+
+    def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            start = line[:60].decode("utf-8", "replace")
+            raise ValueError(f"{self.path}:{number}: expected a JSON object, found {start!r}")
+        return found
+
+    def add(self, objects: Iterable[Mapping[str, object]]) -> None:
+        """Append objects, on disk when this returns.
+
+        Raises:
+            OSError: the disk is full; what was there before stays.
+        """
+        if self._file is None:
+            self._file = self._opened()
+        lines = "".join(json.dumps(one, ensure_ascii=False, sort_keys=True) + "\n" for one in objects)
+        self._file.write(lines.encode("utf-8", "surrogatepass"))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _opened(self) -> BinaryIO:
+        if self.path.is_file():
+            content = self.path.read_bytes()
+            with self.path.open("r+b") as file:
+                file.truncate(content.rfind(b"\n") + 1)
+        return self.path.open("ab")

@@ -1,0 +1,91 @@
+"""How much of their wording texts share, and so how hard a distractor is to tell from its original."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from statistics import fmean, pstdev
+from typing import NamedTuple
+
+from rapidfuzz.distance import Indel, Levenshtein
+
+# The default of scikit-learn's CountVectorizer, by which the released notebook counts: words of one character vanish.
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+
+
+def words(text: str) -> frozenset[str]:
+    """Lower-case words of a text: runs of word characters, of length two at least."""
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def jaccard(one: str, other: str) -> float:
+    """Share of the words of either text that are in both, 0 to 1; NaN where neither has a word.
+
+    Source:
+        Michail et al. 2025 (arXiv:2502.08638) and their notebook, which raises where neither has a word.
+    """
+    return _shared(words(one), words(other))
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    union = len(one | other)
+    return len(one & other) / union if union else math.nan
+
+
+def intra_jaccard(texts: Sequence[str]) -> list[float]:
+    """Of each text the mean Jaccard similarity to the others (Michail et al. 2025, Table 4); NaN where it has none."""
+    sets = [words(text) for text in texts]
+    pairs: list[list[float]] = [[] for _ in texts]
+    for one, other in combinations(range(len(texts)), 2):
+        value = _shared(sets[one], sets[other])
+        if not math.isnan(value):
+            pairs[one].append(value)
+            pairs[other].append(value)
+    return [fmean(values) if values else math.nan for values in pairs]
+
+
+def levenshtein_similarity(one: str, other: str) -> float:
+    """1 less the characters to be replaced, added or removed over those of the longer text; of two empty texts 1."""
+    return Levenshtein.normalized_similarity(one, other)
+
+
+def indel_similarity(one: str, other: str) -> float:
+    """1 less the characters to be added or removed over those of both texts: ``Levenshtein.ratio`` of the notebook."""
+    return Indel.normalized_similarity(one, other)
+
+
+class Spread(NamedTuple):
+    """Mean and standard deviation (n) of so many values."""
+
+    mean: float
+    sd: float
+    n: int
+
+
+class Difficulty(NamedTuple):
+    """How alike distractors are to their originals and to each other: the more, the harder to tell."""
+
+    original: Spread  # Jaccard of each distractor and its original
+    intra: Spread  # mean Jaccard of each distractor and the others of the same original
+
+
+def difficulty(originals: Iterable[tuple[str, Sequence[str]]]) -> Difficulty:
+    """Of texts, each with its distractors; what has no words, or no others to compare with, is left out.
+
+    Source:
+        Michail et al. 2025, section 3.1 and Table 4. The 0.47 that their text gives for distractors and originals is
+        what comes out for distractors among themselves.
+    """
+    to_original: list[float] = []
+    among: list[float] = []
+    for text, distractors in originals:
+        to_original += [jaccard(text, distractor) for distractor in distractors]
+        among += intra_jaccard(distractors)
+    return Difficulty(_spread(to_original), _spread(among))
+
+
+def _spread(values: Iterable[float]) -> Spread:
+    known = [value for value in values if not math.isnan(value)]
+    return Spread(fmean(known), pstdev(known), len(known)) if known else Spread(math.nan, math.nan, 0)

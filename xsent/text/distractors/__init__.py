@@ -1,0 +1,1 @@
+"""Near-copies of sentences that mean something else: by rules, or by a language model."""
