@@ -10,7 +10,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 # Weights as safetensors where there are any: a pickle is fetched only when nothing else exists.
-PATTERNS = ["*.json", "*.txt", "*.model", "*.safetensors", "*_Dense/pytorch_model.bin"]
+PATTERNS = ["*.json", "*.txt", "*.model", "*.spm", "*.safetensors", "*_Dense/pytorch_model.bin"]
 OTHER_FORMATS = ["onnx/*", "openvino/*", "coreml/*", "tf_model*", "flax_model*"]
 
 
@@ -33,7 +33,7 @@ def model_folder(
             there is no option to allow it.
         knows_architecture: the caller builds the model itself and needs the weights alone: code that lies beside
             them is no reason to refuse, and is neither fetched nor run.
-        option: what the model is chosen by, for messages: ``encoder``, ``aligner``, ``ranker``.
+        option: what the model is chosen by, for messages: ``encoder``, ``aligner``, ``ranker``, ``translator``.
 
     Raises:
         FileNotFoundError: ``path`` is no folder with a model.
