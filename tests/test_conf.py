@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from hydra.utils import get_object
-from omegaconf import OmegaConf
+from omegaconf import MissingMandatoryValue, OmegaConf
 
 from tests.helpers import ROOT, config
 from xsent.run import check_targets, load_config
-from xsent.run.config import name_teachers
+from xsent.run.config import name_models
 
 CONF = ROOT / "conf"
 # Given by `xsent.run`, which alone knows them.
@@ -26,11 +26,13 @@ GIVEN_BY_RUN = {
     "xsent.data.msrp.": {"ledger", "root"},
     "xsent.data.pawsx.": {"ledger", "root"},
     "xsent.data.monolingual.": {"ledger", "root"},
+    "xsent.data.clsd.": {"root", "directions"},
     "xsent.data.tatoeba.": {"root", "languages"},
     "xsent.data.bucc.": {"root", "languages", "part"},
     "xsent.data.divergence_files.": {"root", "sets", "path", "seeds"},
     "xsent.data.divergence_sets.": {"root", "sets"},
     "xsent.data.sts.": {"root", "pairs"},
+    "xsent.text.annotation.": {"language"},
     "xsent.text.alignment.": {"source", "target", "source_words", "target_words"},
     "xsent.text.moses.": {"sentence", "language"},
     "xsent.losses.": {"anchor", "candidates", "offset", "groups", "candidate_groups"},
@@ -56,7 +58,7 @@ def targets(node: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]
 
 def composed(tmp_path: Path, name: str, *overrides: str) -> dict[str, Any]:
     plain: dict[str, Any] = OmegaConf.to_container(config(name, tmp_path, *overrides), resolve=True)  # type: ignore[assignment]
-    name_teachers(plain)
+    name_models(plain)
     return plain
 
 
@@ -124,7 +126,12 @@ def test_every_option_of_xsent_diverge_composes(group: str) -> None:
         check_signatures(load_config("diverge", [f"{group}={option}"]))
 
 
-@pytest.mark.parametrize("command", ["diverge", "filter", "mine", "noise"])
+@pytest.mark.parametrize("maker", options("maker"))
+def test_every_maker_of_xsent_distract_composes(maker: str) -> None:
+    check_signatures(load_config("distract", [f"maker={maker}"]))
+
+
+@pytest.mark.parametrize("command", ["distract", "diverge", "filter", "mine", "noise"])
 def test_the_config_of_a_command_composes(command: str) -> None:
     check_signatures(load_config(command, []))
 
@@ -133,6 +140,41 @@ def test_the_evaluator_makes_the_negatives_that_xsent_augment_makes(tmp_path: Pa
     of_command = OmegaConf.to_container(OmegaConf.load(CONF / "augment.yaml"))
     made = composed(tmp_path, "evaluate", "evaluator=ugc")["evaluator"]["read"]["negatives"]
     assert {key: value for key, value in made.items() if key != "_target_"} == of_command
+
+
+@pytest.mark.parametrize("translator", [name for name in options("translator") if name != "seq2seq"])
+def test_a_pivot_has_the_translator_that_is_named(tmp_path: Path, translator: str) -> None:
+    chosen = ["evaluator=clsd", f"evaluator.pivot.translator={translator}", "evaluator.pivot.translator_path=HERE"]
+    plain = composed(tmp_path, "evaluate", *chosen)
+    assert plain["evaluator"]["pivot"]["translator"]["path"] == "HERE"
+    check_signatures(plain)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ("evaluator.pivot.translator=m2m", r"translator=m2m: expected one of m2m100, m2m100_418m"),
+        ("evaluator.pivot.translator_path=HERE", r"translator=null: expected the name of a file of conf/translator"),
+        ("evaluator.pivot.translator=seq2seq", r"name"),  # which only says how a file of one's own looks
+    ],
+)
+def test_a_translator_that_is_not_there_is_an_error(tmp_path: Path, chosen: str, message: str) -> None:
+    with pytest.raises((ValueError, MissingMandatoryValue), match=message):
+        composed(tmp_path, "evaluate", "evaluator=clsd", chosen)
+
+
+def test_encoders_have_the_prompts_and_lengths_of_the_clsd_notebook(tmp_path: Path) -> None:
+    found = {name: composed(tmp_path, "evaluate", f"encoder={name}")["encoder"] for name in CLSD_ENCODERS}
+    assert {name: (node["prompt"] or "", node["max_length"]) for name, node in found.items()} == CLSD_ENCODERS
+
+
+CLSD_ENCODERS = {
+    "e5_base": ("query: ", 512),
+    "e5_large": ("query: ", 512),
+    "gte": ("", 8192),
+    "mpnet": ("", 128),
+    "labse": ("", 256),
+}
 
 
 def test_mining_can_be_left_out(tmp_path: Path) -> None:

@@ -143,3 +143,13 @@ def test_a_vector_that_is_not_finite_stops() -> None:
 def test_one_string_is_not_a_list_of_sentences() -> None:
     with pytest.raises(TypeError, match="one string"):
         tiny().encode("a cat")
+
+
+def test_what_is_cut_is_told_from_what_just_fits() -> None:
+    encoder = TinyEncoder(name="tiny", dim=8, buckets=512, max_length=4, seed=0)  # a letter takes two
+    assert encoder.cuts(["a", "a b", "a b c", ""]).tolist() == [False, False, True, False]
+    assert len(encoder.tokenize(["a b c"])[0]) == 4  # as before
+
+
+def test_an_encoder_without_a_greatest_length_cuts_nothing() -> None:
+    assert LengthEncoder().cuts(["x" * 999, ""]).tolist() == [False, False]

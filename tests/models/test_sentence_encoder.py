@@ -351,3 +351,9 @@ def test_an_unreachable_hub_names_model_variables_and_the_local_way(tmp_path: Pa
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     for word in ("sentence-transformers/LaBSE", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_HOME", "encoder.path="):
         assert word in done.stdout
+
+
+def test_a_prompt_and_special_tokens_take_room_before_a_sentence_is_cut(bert: Path) -> None:
+    encoder = load(bert, pooling="mean", normalize=True, prompt="a dog ", max_length=7)
+    assert encoder.cuts(["the cat sat", "the cat sat on", ""]).tolist() == [False, True, False]
+    assert len(encoder.tokenize(["the cat sat on"])[0]) == 7  # as before

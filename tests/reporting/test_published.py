@@ -97,13 +97,15 @@ def test_markdown_and_terminal_show_the_same_texts() -> None:
 
 def test_a_run_leaves_the_papers_tables_and_the_charts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     chart = Histogram("h", "H", "x", "n", "line", [Panel("p", {"a": np.array([1.0, 2.0])}, None)])
-    scored = Evaluation({"pawsx/original/mean/accuracy": 71.5}, [], [chart])
+    tables = {"pawsx_items": [{"id": "7", "text": 'a "b", c'}, {"id": "8", "right": 1}]}
+    scored = Evaluation({"pawsx/original/mean/accuracy": 71.5}, [], [chart], tables)
     papers = {"pawsx/original/mean/accuracy": 79.3}
     with caplog.at_level(logging.INFO):
         report_results(scored, config={"expected": papers, "published": [TABLE]}, about={}, folder=tmp_path, show=False)
     assert "| **ours** |  |  | **71.50** |" in (tmp_path / "published.md").read_text()
     assert sorted(path.name for path in (tmp_path / "charts").iterdir()) == ["h.csv", "h.png"]
-    assert caplog.messages == [f"charts: {tmp_path / 'charts'}"]
+    assert (tmp_path / "tables" / "pawsx_items.csv").read_text() == 'id,text,right\n7,"a ""b"", c",\n8,,1\n'
+    assert caplog.messages == [f"charts: {tmp_path / 'charts'}", f"tables: {tmp_path / 'tables'} (pawsx_items)"]
     assert json.loads((tmp_path / "metrics.json").read_text())["metrics"] == {"test/pawsx/original/mean/accuracy": 71.5}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, cast
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ class Evaluation(NamedTuple):
     metrics: dict[str, float]  # "<evaluator>/<item>/<metric>"
     details: list[dict[str, object]]  # a row per figure: k, margin, candidates, direction, pools, ties
     charts: Sequence[Chart] = ()
+    tables: Mapping[str, Sequence[Mapping[str, object]]] = MappingProxyType({})  # by name, such as a row per item
 
 
 class Evaluator(Protocol):
@@ -107,6 +109,14 @@ def names_of_judgements(evaluator: PairEvaluator, *, tags_words: bool) -> list[s
     return list(evaluator.score_pairs(judged, threshold=0.0).metrics)
 
 
+def tell_cuts(evaluator: Evaluator, embedder: Any) -> None:
+    """Let the evaluators that count sentences which are too long for the encoder ask it, if it can tell."""
+    cuts = getattr(getattr(embedder, "encoder", embedder), "cuts", None)  # below the heads, or of a recipe
+    for one in getattr(evaluator, "members", [evaluator]):
+        if hasattr(one, "cuts"):
+            one.cuts = cuts
+
+
 def in_space(name: str, space: str) -> str:
     """``tatoeba/deu/accuracy`` in ``meaning`` is ``tatoeba/meaning/deu/accuracy``."""
     prefix, rest = name.split("/", maxsplit=1)
@@ -116,7 +126,7 @@ def in_space(name: str, space: str) -> str:
 def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluation:
     """Figures in every space, named by ``in_space``.
 
-    A chart has the space at the end of its name and title.
+    A chart has the space at the end of its name and title, a row of a table as its first field.
 
     Args:
         evaluator: scores each space.
@@ -125,6 +135,7 @@ def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluat
     metrics: dict[str, float] = {}
     details: list[dict[str, object]] = []
     charts: list[Chart] = []
+    tables: dict[str, list[Mapping[str, object]]] = {}
     for space, rows in vectors.items():
         scored = evaluator.score(rows)
         metrics |= {in_space(name, space): value for name, value in scored.metrics.items()}
@@ -132,4 +143,6 @@ def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluat
         charts += [
             chart._replace(name=f"{chart.name}_{space}", title=f"{chart.title}, {space}") for chart in scored.charts
         ]
-    return Evaluation(metrics, details, charts)
+        for name, table in scored.tables.items():
+            tables.setdefault(name, []).extend({"space": space, **row} for row in table)
+    return Evaluation(metrics, details, charts, tables)

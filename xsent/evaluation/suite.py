@@ -78,8 +78,10 @@ def _together(evaluations: Iterable[Evaluation]) -> Evaluation:
     metrics: dict[str, float] = {}
     details: list[dict[str, object]] = []
     charts: list[Chart] = []
+    tables: dict[str, Sequence[Mapping[str, object]]] = {}
     for scored in evaluations:
         metrics |= scored.metrics
         details += scored.details
         charts += scored.charts
-    return Evaluation(metrics, details, charts)
+        tables |= scored.tables
+    return Evaluation(metrics, details, charts, tables)

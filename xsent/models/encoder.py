@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ class Encoder(nn.Module, ABC):
         pads: whether a batch is padded and its activations grow with its tokens; one that does neither gains
             nothing from small batches.
         cpu_tokens, gpu_tokens: padded tokens in a batch, of ``encode`` and in training; they never change a result.
+        max_length: ids after which a sentence is cut; None: it never is.
         frozen_modules: stay in evaluation mode whatever ``train`` says (``xsent.models.freezing``).
         empty_sentences: how many sentences of the last ``encode`` had no token; their vectors are 0.
         has_files: whether ``save`` can write the encoder.
@@ -51,6 +53,7 @@ class Encoder(nn.Module, ABC):
     gpu_tokens: int = 32_768
     empty_sentences: int = 0
     has_files: bool = False
+    max_length: int | None = None
     frozen_modules: tuple[nn.Module, ...] = ()
     _said: tuple[int, int] | None = None
 
@@ -80,6 +83,26 @@ class Encoder(nn.Module, ABC):
             ValueError: encoders of this kind have no files of their own.
         """
         raise ValueError(f"{type(self).__name__} has no files of its own; a checkpoint keeps its weights")
+
+    def cuts(self, sentences: Sequence[str]) -> NDArray[np.bool_]:
+        """Whether ``tokenize`` leaves out the end of a sentence that is too long: (N,)."""
+        is_cut = np.zeros(len(sentences), dtype=np.bool_)
+        if self.max_length is None:
+            return is_cut
+        # Where something was left out, there are as many ids as there may be, or more if a word has several.
+        lengths = {row: len(ids) for row, ids in enumerate(self.tokenize(sentences)) if len(ids) >= self.max_length}
+        with self._cutting_nothing():
+            whole = self.tokenize([sentences[row] for row in lengths])
+        is_cut[list(lengths)] = [len(ids) > length for ids, length in zip(whole, lengths.values(), strict=True)]
+        return is_cut
+
+    @contextmanager
+    def _cutting_nothing(self) -> Iterator[None]:
+        before, self.max_length = self.max_length, sys.maxsize
+        try:
+            yield
+        finally:
+            self.max_length = before
 
     def collate(self, token_ids: Sequence[Sequence[int]]) -> Tokens:
         """Pad a batch of token ids on the right to the longest."""

@@ -34,6 +34,8 @@ class PooledEncoder(Encoder):
         ValueError: an unknown pooling, or a pooler that the architecture lacks.
     """
 
+    max_length: int
+
     def __init__(
         self,
         *,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -187,6 +188,18 @@ class SentenceEncoder(PooledEncoder):
             return [encoding.ids for encoding in self._backend.encode_batch_fast(texts)]
         ids: list[list[int]] = self.tokenizer(texts, truncation=True, max_length=self.max_length)["input_ids"]
         return ids
+
+    @contextmanager
+    def _cutting_nothing(self) -> Iterator[None]:
+        if self._backend is None:
+            with super()._cutting_nothing():
+                yield
+            return
+        self._backend.no_truncation()
+        try:
+            yield
+        finally:
+            self._backend.enable_truncation(self.max_length)
 
     def tokenizer_digest(self) -> str:
         if self._backend is not None:

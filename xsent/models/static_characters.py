@@ -40,6 +40,8 @@ class StaticCharacterEncoder(VectorTable):
         spaces, which users leave out and add.
     """
 
+    max_length: int
+
     def __init__(
         self,
         *,

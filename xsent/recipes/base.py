@@ -26,6 +26,7 @@ from xsent.evaluation.evaluator import (
     names_of_vectors,
     pairs_of,
     score_spaces,
+    tell_cuts,
 )
 
 log = logging.getLogger(__name__)
@@ -233,6 +234,7 @@ class SentenceRecipe(Recipe[D]):
         """Vectors (N, D) of the sentences by space, float32, on the CPU."""
 
     def evaluation(self, evaluator: Evaluator, *, sharded: bool) -> Evaluation:
+        tell_cuts(evaluator, self)
         sentences = evaluator.sentences()
         vectors = self.embed_sharded(sentences) if sharded else self.embed(sentences, progress=True)
         return score_spaces(evaluator, vectors)

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 def report_results(
     scored: Evaluation, *, config: Mapping[str, Any], about: Mapping[str, Any], folder: Path, show: bool
 ) -> None:
-    """Write ``results.csv``, ``results.md``, ``details.csv``, ``charts`` and, when all is there, ``metrics.json``.
+    """Write ``results.csv``, ``results.md``, ``details.csv``, ``charts``, ``tables`` and at last ``metrics.json``.
 
     Args:
         scored: of the test sets.
@@ -49,6 +49,10 @@ def report_results(
     if scored.charts:
         draw_charts(scored.charts, folder / "charts")
         log.info("charts: %s", folder / "charts")
+    for name, rows in scored.tables.items():
+        write_text(folder / "tables" / f"{name}.csv", details_csv(rows))
+    if scored.tables:
+        log.info("tables: %s (%s)", folder / "tables", ", ".join(scored.tables))
     write_metrics_json(folder / "metrics.json", metrics, {**about, "expected": papers, "config": redact(config)})
     if missing := [name for name in papers if name not in metrics]:
         log.warning("%d figures of the paper have none of ours beside them: %s", len(missing), ", ".join(missing))

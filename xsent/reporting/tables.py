@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,7 +13,8 @@ from rich.table import Table
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
 # Percent and Spearman x 100 have two decimals; these are numbers around 1.
 FINE = ("threshold", "align", "uniform", "cosine_distance", "drift", "ttr_ratio")
-IN_FILES = ("sd_", "p_")  # how sure a figure is: too many rows for a screen
+# How sure a figure is, and what errors are like: too many rows for a screen.
+IN_FILES = re.compile(r"sd_|p_(?!at_)|levenshtein_|jaccard_")
 
 
 class Cell(NamedTuple):
@@ -42,7 +44,7 @@ def cells(metrics: Mapping[str, float], expected: Mapping[str, float]) -> list[C
         space = rest[1] if len(rest) == 4 else ""
         language = _language_of(item)
         has_mean = language is not None and "/".join([split, *rest[:-2], language, metric]) in metrics
-        if name not in expected and (has_mean or metric.startswith(IN_FILES)):
+        if name not in expected and (has_mean or IN_FILES.match(metric)):
             continue
         found.append(Cell(f"{evaluator} {item} {metric}", space, value, expected.get(name)))
     return found

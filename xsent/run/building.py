@@ -142,8 +142,9 @@ def build_evaluator(
     for one in members:
         if hasattr(getattr(one, "read", None), "restrict"):  # its files have a part to choose on and one to test on
             one.read.restrict(split)
-        if getattr(one, "teacher", None) is not None:
-            one.teacher.device = device
+        for model in ("teacher", "pivot"):
+            if getattr(one, model, None) is not None:
+                getattr(one, model).device = device
     of_data = [one for one in members if hasattr(getattr(one, "read", None), "use")]
     if of_data and data is None:
         names = ", ".join(one.name for one in of_data)

@@ -83,7 +83,7 @@ def load_config(name: str, overrides: Sequence[str]) -> dict[str, Any]:
 def plain(cfg: DictConfig) -> dict[str, Any]:
     """The resolved config; also refuses what would only be noticed late."""
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
-    name_teachers(config)
+    name_models(config)
     check_targets(config)
     if config.get("final", "best") not in ("best", "last"):
         raise ValueError(f"final={config['final']}: expected best or last")
@@ -93,40 +93,47 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     return config
 
 
-def name_teachers(config: dict[str, Any]) -> None:
-    """Put the config of an encoder, to be built later, where a recipe or evaluator has its name as ``teacher``.
+def name_models(config: dict[str, Any]) -> None:
+    """Put the config of a model, to be built later, where the config has its name.
 
-    ``teacher_path`` beside it becomes the encoder's ``path``.
+    That is ``teacher``, an encoder, of a recipe or an evaluator, and ``translator`` of an evaluator's ``pivot``.
+    ``teacher_path`` beside it becomes the model's ``path``, and so does ``translator_path``.
 
     Raises:
-        ValueError: there is no such encoder, or it has no path.
+        ValueError: there is no such model, or it has no path.
     """
-    evaluator = config.get("evaluator") or {}
-    for part in (config.get("recipe") or {}, evaluator, *evaluator.get("members", {}).values()):
-        if part is None or "teacher" not in part:
-            continue
-        path = part.pop("teacher_path", None)
-        if part["teacher"] is None and (path is not None or part is config.get("recipe")):
-            raise ValueError("teacher=null: expected the name of a file of conf/encoder")
-        if isinstance(part["teacher"], str):
-            part["teacher"] = _encoder_config(part["teacher"], path, seed=config["seed"]) | {"_partial_": True}
+    recipe, evaluator = config.get("recipe") or {}, config.get("evaluator") or {}
+    evaluators = [evaluator, *(member for member in evaluator.get("members", {}).values() if member)]
+    for part in (recipe, *evaluators):
+        _name_model(part, "teacher", "encoder", seed=config.get("seed", 0), is_needed=part is recipe)
+    for part in evaluators:
+        _name_model(part.get("pivot") or {}, "translator", "translator", seed=config.get("seed", 0), is_needed=False)
 
 
-def _encoder_config(name: str, path: str | None, *, seed: int) -> dict[str, Any]:
-    folder = conf_folder() / "encoder"
-    known = sorted(file.stem for file in folder.glob("*.yaml"))
+def _name_model(part: dict[str, Any], option: str, group: str, *, seed: int, is_needed: bool) -> None:
+    if option not in part:
+        return
+    path = part.pop(f"{option}_path", None)
+    if part[option] is None and (path is not None or is_needed):
+        raise ValueError(f"{option}=null: expected the name of a file of conf/{group}")
+    if isinstance(part[option], str):
+        part[option] = _model_config(part[option], path, option, group, seed=seed) | {"_partial_": True}
+
+
+def _model_config(name: str, path: str | None, option: str, group: str, *, seed: int) -> dict[str, Any]:
+    known = sorted(file.stem for file in (conf_folder() / group).glob("*.yaml"))
     if name not in known:
-        raise ValueError(f"teacher={name}: expected one of {', '.join(known)}")
-    if name in RANDOM and path is None:
-        raise ValueError(f"teacher={name}: its vectors are random as long as nobody has trained them")
+        raise ValueError(f"{option}={name}: expected one of {', '.join(known)}")
+    if group == "encoder" and name in RANDOM and path is None:
+        raise ValueError(f"{option}={name}: its vectors are random as long as nobody has trained them")
     # The command line has initialised Hydra; from Python nobody has.
     has_hydra = GlobalHydra.instance().is_initialized()
     with nullcontext() if has_hydra else initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        node = compose("evaluate", [f"encoder={name}", f"seed={seed}"])
-    config: dict[str, Any] = OmegaConf.to_container(node.encoder, resolve=True)  # type: ignore[assignment]
+        node = compose("evaluate", [f"{'' if group == 'encoder' else '+'}{group}={name}", f"seed={seed}"])
+    config: dict[str, Any] = OmegaConf.to_container(node[group], resolve=True, throw_on_missing=True)  # type: ignore[assignment]
     if path is not None:
         if "path" not in config:
-            raise ValueError(f"teacher_path={path}: encoder {name} is not read from files")
+            raise ValueError(f"{option}_path={path}: {group} {name} is not read from files")
         config["path"] = path
     return config
 

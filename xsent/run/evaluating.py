@@ -121,9 +121,10 @@ def evaluation_of(found: Any, evaluator: Evaluator) -> Evaluation:
     Raises:
         ValueError: the evaluator wants vectors, and there are none.
     """
-    from xsent.evaluation.evaluator import pairs_of, score_spaces
+    from xsent.evaluation.evaluator import pairs_of, score_spaces, tell_cuts
 
     if not hasattr(found, "judge"):
+        tell_cuts(evaluator, found)
         return score_spaces(evaluator, spaces_of(found, evaluator.sentences()))
     of_pairs = pairs_of(evaluator)
     return of_pairs.score_pairs(found.judge(of_pairs.pairs(), progress=True), threshold=found.threshold)

@@ -129,7 +129,7 @@ def _data(config: str) -> TrainingData:
 
 def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: str) -> dict[str, float]:
     """Metrics of the cell's encoder, from an earlier evaluation of the same test sets or from now."""
-    from xsent.evaluation.evaluator import score_spaces
+    from xsent.evaluation.evaluator import score_spaces, tell_cuts
     from xsent.reporting.environment import environment
 
     start = time.perf_counter()
@@ -137,6 +137,7 @@ def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: 
     own = folder / "evaluations" / f"{evaluator.name}-{key[:12]}"
     if not (own / DONE).is_file():
         embedder = load_encoder(folder, device=device)
+        tell_cuts(evaluator, embedder)
         scored = score_spaces(evaluator, _spaces(embedder, evaluator.sentences(), Path(config["cache_dir"])))
         about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
         report(scored, embedder, config=config, about=about, folder=own, start=start, show=False)

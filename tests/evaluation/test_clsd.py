@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from xsent.evaluation.clsd import ClsdEvaluator
+from xsent.evaluation.discrimination import Bucket, buckets, verdicts
+from xsent.evaluation.evaluator import score_spaces, tell_cuts
+
+
+@dataclass(frozen=True)
+class Items:
+    """A set as the data room has them."""
+
+    name: str = "toy"
+    source_lang: str = "deu"
+    target_lang: str = "fra"
+    ids: list[str] = field(default_factory=lambda: ["7", "8"])
+    source: list[str] = field(default_factory=lambda: ["s0", "s1"])
+    target: list[str] = field(default_factory=lambda: ["le chat dort", "il pleut"])
+    distractors: list[list[str]] = field(
+        default_factory=lambda: [["le chien dort", "le chat mange"], ["il neige", "elle pleut"]]
+    )
+
+
+class NoPivot:
+    device = "cpu"
+
+    def check(self, sets: Sequence[Items]) -> None: ...
+
+    def __call__(self, sets: Sequence[Items]) -> Sequence[Items] | None:
+        return None
+
+
+class English(NoPivot):
+    """Puts the source and the candidates of each set in English by writing them in capitals."""
+
+    def __call__(self, sets: Sequence[Items]) -> Sequence[Items] | None:
+        return [
+            replace(
+                one,
+                source=[text.upper() for text in one.source],
+                target=[text.upper() for text in one.target],
+                distractors=[[text.upper() for text in row] for row in one.distractors],
+            )
+            for one in sets
+        ]
+
+
+def evaluator(*sets: Items, pivot: NoPivot | None = None) -> ClsdEvaluator:
+    made = ClsdEvaluator(
+        name="clsd", root=None, directions=None, read=lambda root, wanted: list(sets), missing="error",
+        pivot=pivot or NoPivot(), levenshtein=[0, 0.5, 1], jaccard=[0, 0.5, 1],
+    )  # fmt: skip
+    made.check()
+    return made
+
+
+# Angles in degrees: the nearer to the source at 0, the larger the cosine.
+ANGLES = {
+    "s0": 0, "le chat dort": 10, "le chien dort": 20, "le chat mange": 30,
+    "s1": 0, "il pleut": 40, "il neige": 15, "elle pleut": 50,
+}  # fmt: skip
+
+
+def at_angles(angles: dict[str, float], sentences: Sequence[str]) -> Tensor:
+    turned = torch.tensor([math.radians(angles[one]) for one in sentences])
+    return torch.stack([turned.cos(), turned.sin()], dim=1)
+
+
+# ---- verdicts
+
+
+def test_verdicts_are_those_of_the_released_notebook(fixtures_dir: Path) -> None:
+    fixture = json.loads((fixtures_dir / "clsd.json").read_text())
+    inputs = {name: torch.tensor(values) for name, values in fixture["inputs"].items()}
+    found = verdicts(inputs["S"], [inputs["T"], *inputs["D"].unbind(dim=1)])
+    np.testing.assert_allclose(found.cosines[:, 0], fixture["cos_S_T"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.cosines[:, 1:], fixture["cos_S_D"], rtol=1e-5, atol=1e-6)
+    assert found.right.astype(int).tolist() == fixture["correct"]
+    # Two items have a distractor with the translation's direction, one of twice its length; another distractor wins.
+    assert found.cosines[3, 0] == found.cosines[3, 3]
+    assert found.cosines[5, 0] == found.cosines[5, 1]
+    assert not found.tied.any()
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_distractor_with_the_vector_of_the_translation_is_a_tie_wherever_it_stands(place: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    source = torch.randn(64, 321, generator=generator)
+    target = source + 0.1 * torch.randn(64, 321, generator=generator)
+    distractors = [torch.randn(64, 321, generator=generator) for _ in range(5)]
+    distractors[place] = 2 * target  # as long again, so not even rounding differs
+    found = verdicts(source, [target, *distractors])
+    assert found.tied.all()
+    assert not found.right.any()
+
+
+def test_an_encoder_that_puts_all_in_one_point_is_never_right() -> None:
+    found = verdicts(torch.ones(3, 4), [torch.ones(3, 4)] * 3)
+    assert not found.right.any()
+    assert found.tied.all()
+
+
+def test_vectors_of_half_precision_are_compared_in_single_precision() -> None:
+    source, target = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.031]])
+    # Two cosines that half precision would round to one.
+    found = verdicts(source.half(), [target.half(), torch.tensor([[1.0, 0.04]]).half()])
+    assert found.cosines.dtype == np.float32
+    assert found.right.tolist() == [True]
+
+
+def test_the_last_bucket_holds_its_upper_edge_and_the_others_do_not() -> None:
+    assert buckets([0.0, 0.5, 0.99, 1.0, math.nan], [0, 0.5, 1]) == [Bucket(0, 0.5, 1), Bucket(0.5, 1, 3)]
+
+
+# ---- the evaluator
+
+
+def test_the_share_of_items_whose_translation_is_nearest() -> None:
+    scored = evaluator(Items()).score(at_angles(ANGLES, evaluator(Items()).sentences()))
+    # "il neige" at 15 degrees beats "il pleut" at 40.
+    assert scored.metrics["clsd/toy_deu-fra/p_at_1"] == 50
+    assert scored.metrics["clsd/toy_deu-fra/ties"] == 0
+    assert scored.metrics["clsd/mean/p_at_1"] == 50
+    assert scored.metrics["clsd/fra/errors"] == 1
+    # Of "il pleut" and "il neige" 1 of 3 words is shared, and 2 x 4 of 16 characters ("il ", "e") stay.
+    assert scored.metrics["clsd/fra/jaccard_0_to_0.5"] == 100
+    assert scored.metrics["clsd/fra/levenshtein_0.5_to_1"] == 100
+    first, second = scored.tables["clsd_items"]
+    assert (first["id"], first["right"], first["nearest_distractor"]) == ("7", 1, "le chien dort")
+    assert (second["right"], second["nearest"], second["nearest_distractor"]) == (0, 1, "il neige")
+    assert second["cosine"] == pytest.approx(math.cos(math.radians(40)))
+    assert scored.details[0]["pool"] == 3
+
+
+def test_the_mean_is_over_sets_whatever_their_size() -> None:
+    other = Items(
+        name="one", ids=["0"], source=["s0"], target=["le chat dort"], distractors=[["le chien dort", "il neige"]]
+    )
+    several = evaluator(Items(), other)
+    metrics = several(lambda sentences: at_angles(ANGLES | {"il neige": 15}, sentences))
+    assert metrics["clsd/one_deu-fra/p_at_1"] == 100
+    assert metrics["clsd/mean/p_at_1"] == 75
+    assert metrics["clsd/fra/errors"] == 1
+
+
+def test_with_a_pivot_the_items_are_told_that_one_way_alone_gets_right() -> None:
+    both = evaluator(Items(), pivot=English())
+    turned = {text.upper(): angle for text, angle in ANGLES.items()} | {"IL PLEUT": 1.0, "LE CHIEN DORT": 3.0}
+    scored = both.score(at_angles(ANGLES | turned, both.sentences()))
+    metrics = scored.metrics
+    assert (metrics["clsd/toy_deu-fra/p_at_1"], metrics["clsd/toy_deu-fra/pivot_p_at_1"]) == (50, 50)
+    assert (metrics["clsd/toy_deu-fra/only_direct"], metrics["clsd/fra/only_pivot"]) == (1, 1)
+    first, second = scored.tables["clsd_disagreements"]
+    assert (first["id"], first["right"], first["pivot_nearest_distractor"]) == ("7", "direct", "LE CHIEN DORT")
+    assert (second["id"], second["right"], second["pivot_translation"]) == ("8", "pivot", "IL PLEUT")
+    assert [row["pivot_right"] for row in scored.tables["clsd_items"]] == [0, 1]
+    assert [row["way"] for row in scored.details] == ["direct", "pivot"]
+
+
+class Cutter:
+    """An encoder that reads eight characters of a sentence."""
+
+    def cuts(self, sentences: Sequence[str]) -> NDArray[np.bool_]:
+        return np.array([len(text) > 8 for text in sentences])
+
+
+def test_candidates_that_the_encoder_cuts_are_counted_where_it_can_tell() -> None:
+    one = evaluator(Items())
+    vectors = at_angles(ANGLES, one.sentences())
+    assert math.isnan(one.score(vectors).metrics["clsd/toy_deu-fra/truncated"])
+    told = evaluator(Items())
+    tell_cuts(told, Cutter())
+    scored = told.score(vectors)
+    # All three candidates of the first item, and "elle pleut" of the second one.
+    assert scored.metrics["clsd/toy_deu-fra/truncated"] == 4
+    assert [row["truncated"] for row in scored.tables["clsd_items"]] == [3, 1]
+
+
+def test_rows_of_a_table_say_their_space() -> None:
+    one = evaluator(Items())
+    scored = score_spaces(one, {"meaning": at_angles(ANGLES, one.sentences())})
+    assert scored.metrics["clsd/meaning/toy_deu-fra/p_at_1"] == 50
+    assert {row["space"] for row in scored.tables["clsd_items"]} == {"meaning"}
+
+
+def test_without_errors_there_is_no_share_of_them() -> None:
+    right = Items(ids=["7"], source=["s0"], target=["le chat dort"], distractors=[["le chien dort"]])
+    metrics = evaluator(right)(lambda sentences: at_angles(ANGLES, sentences))
+    assert metrics["clsd/fra/errors"] == 0
+    assert math.isnan(metrics["clsd/fra/jaccard_0_to_0.5"])
+
+
+@pytest.mark.parametrize("edges", [[0.5], [0, 0.5, 0.5], [1, 0]])
+def test_edges_that_do_not_ascend_are_refused(edges: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"evaluator\.jaccard=.*: expected two edges or more, ascending"):
+        ClsdEvaluator(
+            name="clsd", root=None, directions=None, read=lambda root, wanted: [], missing="error", pivot=NoPivot(),
+            levenshtein=[0, 1], jaccard=edges,
+        )  # fmt: skip
