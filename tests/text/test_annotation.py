@@ -44,8 +44,8 @@ def document(sentences: Sequence[Sequence[str]], **changed: object) -> Any:
     return Document(rows, " ".join(" ".join(words) for words in sentences))
 
 
-def annotator(pipeline: Any, *, parse: bool = True, batch_size: int = 2) -> StanzaAnnotator:
-    return StanzaAnnotator(pipeline, parse=parse, batch_size=batch_size, made_by="by hand")
+def annotator(pipeline: Any, *, parse: bool = True, tags: str = "treebank", batch_size: int = 2) -> StanzaAnnotator:
+    return StanzaAnnotator(pipeline, parse=parse, tags=tags, batch_size=batch_size, made_by="by hand")
 
 
 def test_heads_are_counted_from_0_and_the_root_has_none() -> None:
@@ -88,6 +88,23 @@ def test_where_nothing_is_parsed_there_are_no_heads_and_universal_tags_stand_in_
     assert tagger.annotate(SENTENCES[:1], progress=False) == [Annotation(("NOUN", "NOUN", "NOUN"), ())]
 
 
+@pytest.mark.parametrize(("tags", "expected"), [("treebank", "NNS"), ("universal", "NOUN")])
+def test_tags_are_those_of_the_treebank_or_universal(tags: str, expected: str) -> None:
+    tagger = annotator(lambda sentences: document(sentences, upos="NOUN"), tags=tags)
+    assert tagger.annotate(SENTENCES[:1], progress=False)[0].tags[0] == expected
+
+
+def test_a_word_without_a_universal_tag_is_refused_even_if_the_treebank_has_one() -> None:
+    tagger = annotator(Pipeline(), tags="universal")
+    with pytest.raises(ValueError, match="expected a tag for each word, found none for 'Cats'"):
+        tagger.annotate(SENTENCES[:1], progress=False)
+
+
+def test_other_tags_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"annotator\.tags=penn: expected treebank or universal"):
+        annotator(Pipeline(), tags="penn")
+
+
 def test_a_pipeline_that_joins_sentences_is_refused() -> None:
     with pytest.raises(ValueError, match="expected 2 sentences, found 1"):
         annotator(lambda sentences: document(sentences[:1])).annotate(SENTENCES[:2], progress=False)
@@ -97,7 +114,8 @@ def test_batch_and_models_decide_the_digest() -> None:
     one = annotator(Pipeline()).digest()
     assert annotator(Pipeline()).digest() == one
     assert annotator(Pipeline(), batch_size=3).digest() != one
-    assert StanzaAnnotator(Pipeline(), parse=True, batch_size=2, made_by="others").digest() != one
+    assert annotator(Pipeline(), tags="universal").digest() != one
+    assert StanzaAnnotator(Pipeline(), parse=True, tags="treebank", batch_size=2, made_by="others").digest() != one
 
 
 def test_a_batch_of_nothing_is_refused() -> None:
@@ -107,8 +125,9 @@ def test_a_batch_of_nothing_is_refused() -> None:
 
 def load(folder: Path, *, download: bool) -> StanzaAnnotator:
     return StanzaAnnotator.load(
-        language="eng", parse=True, models=str(folder), package="default", download=download, device="cpu", batch_size=8
-    )
+        language="eng", parse=True, tags="treebank", models=str(folder), package="default", download=download,
+        device="cpu", batch_size=8,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -132,10 +151,10 @@ def test_missing_models_are_named_with_the_ways_to_get_them_and_no_one_is_asked(
         load(tmp_path, download=False)
     said = str(caught.value)
     assert f"no Stanza models for en (package default) in {tmp_path}" in said
-    assert "annotator.download=false: true fetches them, once. Offline: on a machine" in said
+    assert "its option download=false: true fetches them, once. Offline: on a machine" in said
     assert f"stanza.download('en', '{tmp_path}', 'default', 'tokenize,pos,lemma,depparse')" in said
     assert "resources.json, en/pos, en/lemma, en/depparse and what else" in said
-    assert "annotator.models=FOLDER" in said
+    assert "models=FOLDER of the annotator" in said
     assert no_network == []
     assert not list(tmp_path.iterdir())
 

@@ -17,12 +17,19 @@ log = logging.getLogger(__name__)
 
 # Words are given, nothing is tokenised; Stanza's parser asks for lemmas.
 TAGGED, PARSED = "tokenize,pos", "tokenize,pos,lemma,depparse"
+# Of the treebank: Penn's for English; a language whose treebank has none of its own gets universal ones.
+TREEBANK, UNIVERSAL = "treebank", "universal"
+# https://universaldependencies.org/u/pos
+UNIVERSAL_TAGS = (
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM",
+    "VERB", "X",
+)  # fmt: skip
 
 
 class Annotation(NamedTuple):
     """Tags and tree of a sentence of T words."""
 
-    tags: tuple[str, ...]  # (T,) of the treebank, Penn's for English; universal ones where it has none of its own
+    tags: tuple[str, ...]  # (T,) of the treebank or universal, as the annotator was told
     heads: tuple[int, ...]  # (T,) number of each word's head from 0, -1 for the root; empty: not parsed
 
 
@@ -44,23 +51,27 @@ class StanzaAnnotator:
     Args:
         pipeline: lists of words in, a document of as many sentences out.
         parse: whether it gives heads beside tags.
+        tags: which: ``treebank`` or ``universal``.
         batch_size: sentences that it is given at a time.
         made_by: what decides its annotation, for ``digest``.
     """
 
     def __init__(
-        self, pipeline: Callable[[list[list[str]]], Any], *, parse: bool, batch_size: int, made_by: str
+        self, pipeline: Callable[[list[list[str]]], Any], *, parse: bool, tags: str, batch_size: int, made_by: str
     ) -> None:
+        if tags not in (TREEBANK, UNIVERSAL):
+            raise ValueError(f"annotator.tags={tags}: expected {TREEBANK} or {UNIVERSAL}")
         if batch_size < 1:
             raise ValueError(f"annotator.batch_size={batch_size}: expected a whole number, at least 1")
         self.pipeline = pipeline
         self.parse = parse
+        self.tags = tags
         self.batch_size = batch_size
         self.made_by = made_by
 
     @classmethod
     def load(
-        cls, *, language: str, parse: bool, models: str | None, package: str, download: bool, device: str,
+        cls, *, language: str, parse: bool, tags: str, models: str | None, package: str, download: bool, device: str,
         batch_size: int,
     ) -> StanzaAnnotator:  # fmt: skip
         """An annotator whose models are on this machine, or are fetched first.
@@ -69,7 +80,7 @@ class StanzaAnnotator:
 
         Args:
             language: ISO 639-3.
-            parse: as of the class.
+            parse, tags: as of the class.
             models: Stanza's folder of models, with ``resources.json`` in it; None: where Stanza keeps them.
             package: which of its models, e.g. ``default``.
             download: fetch what is missing; models that are there are used without any connection either way.
@@ -83,7 +94,7 @@ class StanzaAnnotator:
         pipeline = _pipeline(
             language, PARSED if parse else TAGGED, models=models, package=package, download=download, device=device
         )
-        return cls(pipeline, parse=parse, batch_size=batch_size, made_by=_made_by(pipeline))
+        return cls(pipeline, parse=parse, tags=tags, batch_size=batch_size, made_by=_made_by(pipeline))
 
     def annotate(self, sentences: Sequence[tuple[str, ...]], *, progress: bool) -> list[Annotation]:
         """Tags and heads of each sentence, in their order.
@@ -104,13 +115,14 @@ class StanzaAnnotator:
 
     def digest(self) -> str:
         """Hex digest of the models, Stanza's version and the size of a batch, which decides the last bits of scores."""
-        return hashlib.sha256(json.dumps([self.made_by, self.parse, self.batch_size]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([self.made_by, self.parse, self.tags, self.batch_size]).encode()).hexdigest()
 
     def _annotation(self, words: tuple[str, ...], sentence: Any) -> Annotation:
         found = tuple(word.text for word in sentence.words)
         if found != words:
             raise ValueError(f"Stanza: expected the words {' '.join(words)!r}, found {' '.join(found)!r}")
-        tags = tuple(word.xpos or word.upos for word in sentence.words)
+        universal = self.tags == UNIVERSAL
+        tags = tuple(word.upos if universal else word.xpos or word.upos for word in sentence.words)
         heads = tuple(word.head for word in sentence.words) if self.parse else ()
         for what, values in (("tag", tags), ("head", heads)):
             if None in values:
@@ -150,14 +162,15 @@ def _pipeline(language: str, processors: str, *, models: str | None, package: st
 
 def _how_to_get(code: str, folder: str, package: str, processors: str, download: bool, error: OSError) -> str:
     reason = str(error).splitlines()[0]
-    tried = "and they could not be fetched" if download else "and annotator.download=false: true fetches them, once"
+    tried = "and they could not be fetched" if download else "and its option download=false: true fetches them, once"
     folders = ", ".join(f"{code}/{name}" for name in processors.split(",")[1:])
     command = f'python -c "import stanza; stanza.download({code!r}, {folder!r}, {package!r}, {processors!r})"'
     return (
         f"no Stanza models for {code} (package {package}) in {folder}; {tried}. Offline: on a machine that is online"
         f" run {command}, copy the folder as it is (resources.json, {folders} and what else there is in {code},"
-        f" each with its .pt files) and say annotator.models=FOLDER; or give parsed text"
-        f" instead: a folder of CoNLL-U and alignment files. Stanza said: {type(error).__name__}: {reason}"
+        f" each with its .pt files) and say models=FOLDER of the annotator; or give what is annotated already instead:"
+        f" to xsent diverge a folder of CoNLL-U and alignment files, to evaluator=clsd_swaps evaluator.annotations."
+        f" Stanza said: {type(error).__name__}: {reason}"
     )
 
 

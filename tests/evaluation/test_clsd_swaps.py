@@ -1,0 +1,208 @@
+"""The analysis of swaps on vectors in the plane, whose cosines are known."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from xsent.evaluation.clsd_swaps import ClsdSwapsEvaluator
+from xsent.evaluation.swap_changes import Changes, compare_encoders, figures, pearson
+from xsent.reporting.charts import draw_charts
+
+
+@dataclass(frozen=True)
+class Corpus:
+    source: list[str]
+    target: list[str]
+    source_lang: str = "fra"
+    target_lang: str = "deu"
+    name: str = "wmt19"
+
+
+@dataclass(frozen=True)
+class Swaps:
+    swapped: list[str]
+    tags: list[str]
+    source: list[str]
+    target: list[str]
+    ids: list[str]
+    equivalent: list[int]
+    words: list[tuple[str, str]]
+    name: str = "deu"
+    source_lang: str = "fra"
+    target_lang: str = "deu"
+    additions: int = 0
+
+
+CORPUS = Corpus(["s0", "s1"], ["t0", "t1"])
+SWAPS = Swaps(
+    ["d0", "d1", "d2"], ["NOUN", "NOUN", "VERB"], ["s0", "s0", "s1"], ["t0", "t0", "t1"],
+    ["wmt19/0/1", "wmt19/0/2", "wmt19/1/1"], [0, 1, -1], [("a", "b"), ("a", "c"), ("e", "f")],
+)  # fmt: skip
+# Degrees. Parallel cosines are 0.5, unrelated ones cos(60) and cos(180): -0.25 of mean; the normaliser is 0.75.
+ANGLES = {"s0": 0, "t0": 60, "s1": 120, "t1": 180, "d0": 90, "d1": 60, "d2": 120}
+
+
+def evaluator(*swaps: Swaps, corpora: Sequence[Corpus] = (CORPUS,), **changes: Any) -> ClsdSwapsEvaluator:
+    options: dict[str, Any] = {
+        "name": "clsd_swaps", "root": "FOLDER", "directions": None, "annotations": None, "classes": ["NOUN", "VERB"],
+        "semantically_equivalent": "keep", "n_unrelated": None, "seed": 0, "read": lambda root, directions: corpora,
+        "swaps": lambda sets, annotations, keep_equivalent: swaps or (SWAPS,),
+    }  # fmt: skip
+    return ClsdSwapsEvaluator(**{**options, **changes})
+
+
+def vectors(one: ClsdSwapsEvaluator) -> Tensor:
+    angles = [math.radians(ANGLES[text]) for text in one.sentences()]
+    return torch.tensor([[math.cos(angle), math.sin(angle)] for angle in angles])
+
+
+def test_changes_are_those_that_paper_and_pencil_give() -> None:
+    one = evaluator()
+    metrics = one.score(vectors(one)).metrics
+    assert metrics["clsd_swaps/deu-fra/mean_parallel"] == pytest.approx(0.5, abs=1e-6)
+    assert metrics["clsd_swaps/deu-fra/mean_unrelated"] == pytest.approx(-0.25, abs=1e-6)
+    assert metrics["clsd_swaps/deu-fra/normaliser"] == pytest.approx(0.75, abs=1e-6)
+    # d0 is at 90 of s0 (0 - 0.5) and 30 of t0 (0.866 - 1); d1 is t0 (0 and 0); d2 is s1 (1 - 0.5) and 60 of t1.
+    expected = {
+        "NOUN_n": 2, "NOUN_cross": -0.25 / 0.75, "NOUN_mono": (math.cos(math.pi / 6) - 1) / 2 / 0.75,
+        "VERB_n": 1, "VERB_cross": 0.5 / 0.75, "VERB_mono": -0.5 / 0.75,
+        "any_n": 3, "any_cross": 0.0, "spearman_any": -0.5,
+    }  # fmt: skip
+    for item in ("deu", "all"):
+        for name, value in expected.items():
+            assert metrics[f"clsd_swaps/{item}/{name}"] == pytest.approx(value, abs=1e-6)
+        # Two pairs always lie on a line, and one on any.
+        assert math.isnan(metrics[f"clsd_swaps/{item}/pearson_NOUN"])
+        assert math.isnan(metrics[f"clsd_swaps/{item}/spearman_VERB"])
+    assert all(name.count("/") == 2 for name in metrics)
+
+
+def test_each_swap_has_a_row_of_its_own() -> None:
+    one = evaluator()
+    result = one.score(vectors(one))
+    rows = result.tables["clsd_swaps"]
+    assert [row["id"] for row in rows] == SWAPS.ids
+    assert [row["equivalent"] for row in rows] == [0, 1, ""]
+    assert (rows[2]["before"], rows[2]["after"], rows[2]["tag"]) == ("e", "f", "VERB")
+    assert rows[2]["cross"] == pytest.approx(0.5 / 0.75, abs=1e-6)
+    (detail,) = result.details
+    assert (detail["direction"], detail["swaps"], detail["corpora"], detail["unrelated_pairs"]) == (
+        "fra-deu",
+        3,
+        "wmt19",
+        2,
+    )
+
+
+def test_classes_that_are_not_asked_for_have_no_part_in_any() -> None:
+    one = evaluator(classes=["VERB"])
+    metrics = one.score(vectors(one)).metrics
+    assert metrics["clsd_swaps/deu/any_n"] == 1
+    assert "clsd_swaps/deu/NOUN_n" not in metrics
+
+
+def test_a_corpus_is_in_the_normaliser_once_whatever_directions_are_read() -> None:
+    back = Corpus(CORPUS.target, CORPUS.source, "deu", "fra")
+    one, both = evaluator(), evaluator(corpora=[CORPUS, back])
+    assert one.score(vectors(one)).metrics == both.score(vectors(both)).metrics
+    assert one.digest() == both.digest()
+
+
+def test_pictures_have_a_group_for_each_class_and_any_with_languages_side_by_side() -> None:
+    french = Swaps(["d2"], ["VERB"], ["t1"], ["s1"], ["wmt19/1/2"], [0], [("", "")], "fra", "deu", "fra")
+    one = evaluator(SWAPS, french)
+    cross, mono = one.score(vectors(one)).charts
+    assert (cross.name, mono.name) == ("clsd_swaps_cross_lingual", "clsd_swaps_monolingual")
+    assert {label: list(boxes) for label, boxes in cross.groups.items()} == {
+        "NOUN": ["deu"], "VERB": ["deu", "fra"], "ANY": ["deu", "fra"]
+    }  # fmt: skip
+
+
+def test_several_encoders_share_a_picture_for_each_language(tmp_path: Path) -> None:
+    one = evaluator()
+    found = one.changes(vectors(one))
+    charts = compare_encoders("clsd", {"mini": found, "labse": found}, ["NOUN", "VERB"])
+    assert [chart.name for chart in charts] == ["clsd_cross_lingual_deu", "clsd_monolingual_deu"]
+    assert list(charts[0].groups["ANY"]) == ["mini", "labse"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in draw_charts(charts, tmp_path))
+
+
+def test_a_collapsed_encoder_has_no_figures_but_a_warning_and_empty_pictures(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = evaluator()
+    result = one.score(torch.ones(len(one.sentences()), 4))
+    for name, value in result.metrics.items():
+        assert name.endswith(("_n", "mean_parallel", "mean_unrelated")) != math.isnan(value)
+    assert "the encoder does not tell them apart" in caplog.text
+    assert result.details[0]["undefined"] == "collapsed"
+    assert len(draw_charts(result.charts, tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"semantically_equivalent": "yes"}, "semantically_equivalent=yes: expected one of keep, drop"),
+        ({"classes": []}, "at least one part of speech"),
+        ({"classes": ["NOUN", "NOUN"]}, "at least one part of speech, each once"),
+        ({"n_unrelated": 0}, "n_unrelated=0: expected at least 1, or null for all"),
+    ],
+)
+def test_options_without_a_meaning_are_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        evaluator(**changes)
+
+
+def test_what_cannot_be_scored_is_said_before_anything_is_encoded() -> None:
+    with pytest.raises(ValueError, match=r"no swap is tagged Noun; found NOUN 2, VERB 1"):
+        evaluator(classes=["Noun"]).check()
+    with pytest.raises(ValueError, match=r"normaliser of deu-fra needs 3 unrelated pairs, and FOLDER has 2 of 2"):
+        evaluator(n_unrelated=3).check()
+    with pytest.raises(ValueError, match=r"normaliser of deu-fra needs 1 unrelated pairs, and FOLDER has 0 of 0"):
+        evaluator(corpora=[Corpus(["s0"], ["t0"], "eng", "deu")]).check()
+
+
+def test_directions_that_are_not_asked_for_have_no_figures() -> None:
+    french = Swaps(["d2"], ["VERB"], ["t1"], ["s1"], ["wmt19/1/2"], [0], [("", "")], "fra", "deu", "fra")
+    assert [one.name for one in evaluator(SWAPS, french, directions=["fr-de"]).test_sets] == ["deu"]
+    with pytest.raises(ValueError, match="expected swaps of fr-de, found deu-fra"):
+        evaluator(french, directions=["fr-de"]).check()
+
+
+def test_swaps_of_a_corpus_that_is_not_at_hand_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    evaluator(corpora=[Corpus(CORPUS.source, CORPUS.target, name="wmt21")]).check()
+    assert "the normaliser is of the corpora in FOLDER, without wmt19, which swaps are from" in caplog.text
+
+
+def test_whether_equivalent_swaps_are_kept_is_asked_of_whoever_finds_them() -> None:
+    asked: list[bool] = []
+
+    def find(sets: Sequence[Corpus], annotations: str | None, *, keep_equivalent: bool) -> list[Swaps]:
+        asked.append(keep_equivalent)
+        return [SWAPS]
+
+    for option in ("keep", "drop"):
+        evaluator(semantically_equivalent=option, swaps=find).check()
+    assert asked == [True, False]
+
+
+def test_correlations_are_those_that_paper_and_pencil_give() -> None:
+    cross, mono = np.array([1.0, 2.0, 3.0, 10.0]), np.array([1.0, 3.0, 2.0, 4.0])
+    found = figures(Changes("deu", ["NOUN"] * 4, cross, mono), ["NOUN", "VERB"])
+    # Pearson: centred (-3, -2, -1, 6) and (-1.5, 0.5, -0.5, 1.5): 13 over the root of 50 times 5.
+    assert found["pearson_any"] == pytest.approx(13 / math.sqrt(250), rel=1e-12)
+    assert found["spearman_any"] == pytest.approx(0.8, rel=1e-12)  # 1 - 6 * 2 / 60
+    assert found["VERB_n"] == 0
+    assert math.isnan(found["VERB_cross"])
+    assert math.isnan(pearson(np.zeros(4), mono))
