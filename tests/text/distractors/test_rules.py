@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from xsent.overlap import words as overlap_words
+from xsent.text.distractors.maker import Request
+from xsent.text.distractors.record import check_distractors
+from xsent.text.distractors.rules import RuleMaker
+from xsent.text.distractors.rules.edits import Edit, difference, edited, note
+from xsent.text.distractors.rules.maker import KINDS
+
+SENTENCES = {
+    "eng": "On Monday the large dog ate 12 fish before the children came home from school in Paris.",
+    "deu": "Am Montag kaufte der große Hund 12 Bücher in Berlin, bevor die Lehrer immer nach Norden fuhren.",
+    "fra": "Lundi, le grand chien a mangé 12 poissons à Paris avant l'arrivée des parents avec le roi.",
+    "spa": "El lunes, el gran perro comió 12 peces en Madrid antes de la llegada de los padres con el rey.",
+}
+
+
+def maker(count: int = 4, seed: int = 1, combine: bool = True) -> RuleMaker:
+    return RuleMaker(count=count, seed=seed, kinds=KINDS, combine=combine)
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_a_sentence_gets_as_many_valid_distractors_as_are_asked_for(language: str) -> None:
+    text = SENTENCES[language]
+    [made] = maker().make([Request("1", language, text)], progress=False)
+    assert made.failure == ""
+    assert len(check_distractors({language: text}, language, made.distractors, "here")) == 4
+    assert len(made.notes) == 4
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_the_kinds_of_change_take_turns(language: str) -> None:
+    [made] = maker().make([Request("1", language, SENTENCES[language])], progress=False)
+    assert len({one.split(":")[0] for one in made.notes}) == 4
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_a_note_names_the_words_that_were_changed_and_what_came_in_their_place(language: str) -> None:
+    text = SENTENCES[language]
+    for distractor, change in maker(combine=False).distractors(text, language).items():
+        old, new = change.split(": ", 1)[1].split(" > ")
+        made = [text[: at.start()] + new + text[at.end() :] for at in re.finditer(rf"\b{re.escape(old)}\b", text)]
+        assert distractor in made
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_other_texts_and_their_order_change_nothing(language: str) -> None:
+    requests = [Request(name, name, text) for name, text in SENTENCES.items()]
+    together = {made.request.id: made for made in maker().make(requests[::-1], progress=False)}
+    [alone] = maker().make([Request(language, language, SENTENCES[language])], progress=False)
+    assert together[language] == alone
+
+
+def test_another_seed_draws_other_changes() -> None:
+    drawn = {tuple(maker(seed=seed).distractors(SENTENCES["deu"], "deu")) for seed in range(5)}
+    assert len(drawn) > 1
+
+
+def test_a_text_with_too_little_to_change_gets_no_distractors_and_a_reason() -> None:
+    [made] = maker().make([Request("1", "deu", "Montags!")], progress=False)
+    assert made.distractors == ()
+    assert made.failure.startswith("only 0 of 4")
+
+
+def test_two_places_are_changed_where_single_changes_are_too_few() -> None:
+    text = "Der Hund schlief mit dem alten Ball."  # a group of four (three others), and an opposite
+    alone = RuleMaker(count=12, seed=1, kinds=["antonym", "neighbour"], combine=False).distractors(text, "deu")
+    more = RuleMaker(count=12, seed=1, kinds=["antonym", "neighbour"], combine=True).distractors(text, "deu")
+    assert len(alone) == 4
+    assert len(more) == 4 + 3
+    assert sum("; " in one for one in more.values()) == 3
+
+
+def test_opposites_are_never_combined_with_each_other() -> None:
+    made = RuleMaker(count=9, seed=1, kinds=["antonym", "negation"], combine=True).distractors(
+        "Das ist nicht alt.", "deu"
+    )
+    assert set(made) == {"Das ist nicht neu.", "Das ist alt."}
+
+
+def test_an_unknown_language_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ValueError, match=r"no rules for jpn: expected languages of deu, eng, fra, spa"):
+        maker().check(["deu", "jpn"])
+
+
+def test_an_unknown_language_is_refused_before_any_work() -> None:
+    with pytest.raises(ValueError, match="no rules for jpn"):
+        next(iter(maker().make([Request("1", "deu", "Ja."), Request("2", "jpn", "はい。")], progress=False)))
+
+
+def test_a_kind_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"maker\.kinds=\['rhyme'\]: expected some of number"):
+        RuleMaker(count=4, seed=1, kinds=["rhyme"], combine=True)
+
+
+def test_a_count_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"maker\.count=0"):
+        maker(count=0)
+
+
+def test_the_difference_of_two_sentences_is_of_whole_words_without_the_signs_around_them() -> None:
+    edit = difference("He came on Monday, late.", "He came on Sunday, late.", "entity")
+    assert edit == Edit(11, 17, "Sunday", "entity")
+    assert edited("He came on Monday, late.", [edit]) == "He came on Sunday, late."
+    assert note("He came on Monday, late.", [edit]) == "entity: Monday > Sunday"
+
+
+def test_any_two_sentences_are_one_difference_apart() -> None:
+    rng = random.Random(0)
+    for _ in range(500):
+        one, other = (" ".join(rng.choices(["a", "an", "apple,", "pear", "(pear)"], k=rng.randint(1, 5))) for _ in "12")
+        if one != other:
+            assert edited(one, [difference(one, other, "any")]) == other
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_most_sentences_of_flores_get_four_distractors_that_differ_in_little(language: str, shared_data: Path) -> None:
+    folder = shared_data / "flores200" / "dev"
+    [path] = folder.glob(f"{language}_*.dev")
+    lines = path.read_text(encoding="utf-8").split("\n")[:300]
+    requests = [Request(str(number), language, line) for number, line in enumerate(lines)]
+    made = [one for one in maker().make(requests, progress=False) if not one.failure]
+    assert len(made) >= 0.7 * len(lines)
+    for one in made:
+        check_distractors({language: one.request.text}, language, one.distractors, one.request.id)
+        for distractor in one.distractors:
+            # Two changes of four words at most.
+            assert len(overlap_words(distractor) - overlap_words(one.request.text)) <= 8
+            assert abs(len(distractor.split()) - len(one.request.text.split())) <= 6

@@ -1,0 +1,99 @@
+"""French sentences denied, and their denials taken back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from xsent.text.distractors.rules.edits import NEGATION, Edit, elides, follows_quotation
+
+DENIES = re.compile(r"\b(?:ne|non|sans|ni|aucune?|jamais|personne|rien|guère|pas)\b|\bn['’]", re.I)
+_FINITE = (
+    r"(?:est|sont|était|étaient|sera|seront|serait|seraient|fut|furent|a|ont|avait|avaient|aura|auront|aurait|auraient"
+    r"|eut|peut|peuvent|pouvait|pouvaient|pourra|pourrait|pourraient|doit|doivent|devait|devaient|devrait|devraient"
+    r"|va|vont|veut|veulent|permet|permettent|permettait|semble|semblent|contient|possède|comprend|devint|devient"
+    r"|constitue|représente|reste|fait|font|faisait)"
+)
+_HAVE = {"a", "ont", "avait", "avaient", "aura", "auront", "aurait", "auraient", "contient", "possède", "comprend"}
+_STATEMENT = re.compile(
+    rf"(?P<before>\w+|[,»)]) (?P<clitic>(?:il y |[Cc]['’]|s['’]|se |lui |leur |y |en |m['’]|t['’])?)"
+    rf"(?P<verb>{_FINITE})(?= [\wàéê]|[ .,](?:$|\d))(?P<object>(?: (?:une?|des|du)\b)?)"
+)
+_FIRST = re.compile(
+    rf"(?P<before>)(?P<clitic>(?:\b[Ii]l y |\bC['’]))(?P<verb>{_FINITE})\b(?P<object>(?: (?:une?|des|du)\b)?)"
+)
+# After these a form as "est", "a" or "fait" is no verb; before the others "pas" cannot stand, or says nothing clear.
+_NO_SUBJECT = re.compile(
+    r"^(?:à|de|du|des|le|la|les|un|une|au|aux|en|par|pour|sud|nord|plein|ce|cet|ces|sur|dans|tout|y|ou|lorsqu|est|vers"
+    r"|son|sa|leur|l|d|je|tu|nous|vous|on|si|s|puis|quand|où|dont|et)$", re.I
+)  # fmt: skip
+_NO_PAS = re.compile(
+    r" (?:également|aussi|déjà|encore|toujours|même|donc|alors|notamment|ainsi|plutôt|tout|tous|toutes|souvent|parfois"
+    r"|que|à|-|le plus|la plus|les plus|l['’]un|désormais|ensuite|finalement|lieu|partie|face|plus|moins|maintenant"
+    r"|certes|pourquoi|probablement|seulement|uniquement|surtout|généralement|en fait|d['’]abord|actuellement|sans|peu"
+    r"|beaucoup)"
+)
+_NE_PAS = re.compile(
+    r"\b(?P<ne>[Nn]e |[Nn]['’])(?P<middle>(?:(?:s|l|m|t|y)['’]|(?:se|lui|leur|y|en|le|la|les|nous|vous) )*[\w-]+)"
+    r" (?P<pas>pas|plus|jamais)\b"
+    r"(?! (?:d['’]|de\b|du\b|encore|que|qu['’]|seulement|plus|uniquement|non|moins|tou|un|une))"
+)
+
+
+def taken_out(sentence: str) -> Iterator[Edit]:
+    """One denial taken back, each."""
+    for match in _NE_PAS.finditer(sentence):
+        if re.search(
+            r"\b(?:que|aucun|ni|mais|personne|rien|jamais|sans|moins)\b", sentence[match.end() : match.end() + 60]
+        ):
+            continue
+        start = match.start()
+        instead = {"pas": "", "plus": " encore", "jamais": " toujours"}[match["pas"]]
+        new = match["middle"] + instead
+        before = re.search(r"\b(ce|je|de) $", sentence[:start], re.I)
+        if before and elides(new):  # "ce n'est" > "c'est"
+            start = before.start()
+            new = f"{before[1][0]}'{new}"
+        if match["ne"][0] == "N":
+            new = new[0].upper() + new[1:]
+        yield Edit(start, match.end(), new, NEGATION)
+
+
+def put_in(sentence: str) -> Iterator[Edit]:
+    """One statement denied, each."""
+    for pattern in (_STATEMENT, _FIRST):
+        for match in pattern.finditer(sentence):
+            verb, clitic = match["verb"], match["clitic"]
+            if follows_quotation(sentence, match.start("clitic")):
+                continue
+            if _NO_SUBJECT.match(match["before"]) or _NO_PAS.match(sentence, match.end("verb")):
+                continue
+            if verb in ("fait", "reste", "comprend", "est") and match["before"][:1].isdigit():
+                continue
+            new, after = _denied(clitic, verb), match["object"]
+            start = match.start("clitic")
+            noun = sentence[match.end() :].lstrip()
+            if after and (verb in _HAVE):  # "a un frère" > "n'a pas de frère"
+                after = " d'" if elides(noun) else " de"
+                end = match.end() + (1 if after == " d'" else 0)
+            else:
+                end = match.end("verb")
+                after = ""
+            yield Edit(start, end, _typed_like(new + after, sentence), NEGATION)
+
+
+def _denied(clitic: str, verb: str) -> str:
+    pronoun = clitic.replace("’", "'")
+    if pronoun.lower() == "il y ":
+        return f"{clitic[0]}l n'y {verb} pas"
+    if pronoun.lower() == "c'":
+        return f"{clitic[0]}e {_denied('', verb)}"
+    return f"{_elided(pronoun or verb)}{pronoun}{verb} pas"
+
+
+def _elided(word: str) -> str:
+    return "n'" if elides(word) else "ne "
+
+
+def _typed_like(text: str, sentence: str) -> str:
+    return text.replace("'", "’") if "’" in sentence else text

@@ -1,0 +1,162 @@
+"""Other numbers for German, French and Spanish, each in the form of the one it replaces."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from xsent.text.distractors.rules.edits import Edit, edited
+from xsent.text.tokens import cased_like
+from xsent.text.words import sections
+
+Draw = Callable[[random.Random], str]
+
+_DRAWS = 8  # for each number that is wanted: small ranges repeat themselves
+_SPACE = "[ \u00a0\u202f]"
+# Neither part of a code (39C, A380), nor of a span, score, fraction or address (7:2, 5-3, 1/2, UTC+1).
+_DIGITS = re.compile(
+    rf"(?<![\w/:+#^])(?<![\w)][.,–-])(?<!\d{_SPACE})(?:(?P<time>\d{{1,2}}:\d{{2}})|(?P<number>"
+    rf"\d{{1,3}}(?:{_SPACE}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d{{1,3}}(?:[.,]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)"
+    r"(?P<ordinal>(?:e|ème)\b(?!\s*\d)|er\b(?=\s[a-zA-Z])|º|ª)?)(?:(?![\w/:+^]|[.,]\d|[-–]\d)|(?=(?:[kcm]?m|k?g|%)\b))"
+)
+_ROMAN = re.compile(r"\b(?:(?<=siglo )|(?=[IVX]+(?:e|ème) siècle))(?P<roman>[IVX]+)(?=\b|e\b|ème\b)")
+_CENTURIES = ["XI", "XII", "XIII", "XIV", "XV", "XVI", "XVII", "XVIII", "XIX", "XX"]
+_SPAN = re.compile(r"(\d[\d.,]*)(?: (?:bis|und|oder|à|et|ou|a|y|o)(?: (?:las|los))? | ?[-–] ?)(\d[\d.,]*)")
+_HOUR = re.compile(rf"{_SPACE}?(?:Uhr|h\b|heures?|horas?\b)")
+_DECADE = {"deu": r"er$", "fra": r"\b(?:années|décennie)\s$", "spa": r"\b(?:años|década de(?: los)?|los)\s$"}
+
+
+class Numerals(NamedTuple):
+    """How a language writes numbers beside what all do."""
+
+    days: re.Pattern[str]  # what follows the day of a month
+    spelled: re.Pattern[str]  # number words that stand alone
+    groups: tuple[tuple[str, ...], ...]  # number words that stand for each other
+
+
+def numbers(sentence: str, language: str, *, per_place: int, rng: random.Random) -> Iterator[Edit]:
+    """Changes of one number each, up to ``per_place`` for each number.
+
+    Separators, decimals, round figures and the length stay; years stay near themselves and in order with the other
+    years of the sentence, as spans do ("3 bis 6"); hours, days of a month and percentages stay possible. 0 and 1, and
+    decimals below 2, keep what is before the point: nouns and verbs agree with it.
+    """
+    rules = _numerals(language)
+    ordered = _spans_in_order(sentence)
+    for start, end, draw in _places(sentence, language, rules):
+        old = sentence[start:end]
+        drawn = dict.fromkeys(draw(rng) for _ in range(_DRAWS * per_place))
+        edits = [Edit(start, end, new, "number") for new in drawn if new.lower() != old.lower()]
+        yield from [edit for edit in edits if not ordered or _spans_in_order(edited(sentence, [edit]))][:per_place]
+
+
+@cache
+def _numerals(language: str) -> Numerals:
+    lists = sections(f"distractors_{language}")
+    months = "|".join(lists["entity: words month"])
+    groups = tuple(tuple(entry.split()) for entry in lists["numbers"])
+    every = "|".join(word for group in groups for word in group if word not in lists.get("numbers, not replaced", ()))
+    return Numerals(
+        re.compile(rf"\.? (?:de )?(?:{months})\b"),
+        re.compile(rf"(?<![\w'’-])(?<!\by )(?:{every})(?![\w'’-]| y (?:{every})\b)", re.IGNORECASE),
+        groups,
+    )
+
+
+def _places(sentence: str, language: str, rules: Numerals) -> Iterator[tuple[int, int, Draw]]:
+    for match in _DIGITS.finditer(sentence):
+        draw = _time(match["time"]) if match["time"] else _digits(sentence, language, match, rules)
+        if draw is not None:
+            part = "time" if match["time"] else "number"
+            yield match.start(part), match.end(part), draw
+    if language != "deu":
+        for match in _ROMAN.finditer(sentence):
+            if match["roman"] in _CENTURIES:
+                yield *match.span("roman"), _one_of(_CENTURIES)
+    for match in rules.spelled.finditer(sentence):
+        word = match.group()
+        group = next(group for group in rules.groups if word.lower() in group)
+        if word.islower() or match.start() == 0:
+            before = re.search(r"\bo $", sentence[: match.start()])
+            fitting = [new for new in group if not (before and new.startswith("o"))]
+            yield *match.span(), _one_of([cased_like(new, word) for new in fitting])
+
+
+def _one_of(several: list[str]) -> Draw:
+    return lambda rng: rng.choice(several)
+
+
+def _between(low: int, high: int, step: int = 1) -> Draw:
+    return lambda rng: str(rng.randrange(low, high + 1, step))
+
+
+def _time(text: str) -> Draw | None:
+    hour, minute = text.split(":")
+    if int(hour) > 23 or int(minute) > 59:
+        return None
+    low, high = (2, 9) if len(hour) == 1 else (10, 12) if int(hour) <= 12 else (13, 23)
+    step = 5 if int(minute) % 5 == 0 else 1
+    return lambda rng: f"{rng.randint(low, high)}:{rng.randrange(0, 60, step):02}"
+
+
+def _digits(sentence: str, language: str, match: re.Match[str], rules: Numerals) -> Draw | None:
+    text, before, after = match["number"], sentence[: match.start()], sentence[match.end() :]
+    if not text.isdigit():
+        if _HOUR.match(after):  # 11.29 Uhr
+            time = _time(re.sub("[.,]", ":", text)) if re.fullmatch(r"\d\d?[.,]\d\d", text) else None
+            return (lambda rng: time(rng).replace(":", ".")) if time else None
+        return lambda rng: _like(text, rng)
+    value = int(text)
+    if value < 2 or (text.startswith("0") and len(text) > 1):
+        return None
+    if rules.days.match(after):
+        return _between(2, 28) if value <= 31 else None
+    if re.match(r"\. [A-ZÄÖÜ]", after) and language == "deu" and value < 100 and "Jahrhundert" in after[:16]:
+        return _between(10, 20)
+    if match["ordinal"]:
+        return _between(4, 20) if value <= 20 else lambda rng: _like(text, rng)
+    if _HOUR.match(after) and value <= 24:
+        return _between(2, 9) if len(text) == 1 else _between(10, 23)
+    if len(text) == 4 and 1100 <= value <= 2029:
+        decade = re.search(_DECADE[language], before) is not None and value % 10 == 0
+        return _decade(value) if decade else _year(value, sentence)
+    if re.match(rf"{_SPACE}?(?:%|Prozent|pour cent|por ciento)", after) and value <= 100:
+        return _between(2, 9) if len(text) == 1 else _between(10, 95, 5 if value % 5 == 0 else 1)
+    return lambda rng: _like(text, rng)
+
+
+def _decade(year: int) -> Draw:
+    century = year - year % 100
+    return _between(century + 10, min(century + 90, 2020), 10) if century < 2000 else _between(1910, 1990, 10)
+
+
+def _year(year: int, sentence: str) -> Draw | None:
+    others = [int(other) for other in re.findall(r"(?<![\d,.])(?:1[1-9]|20)\d\d(?![\d,]|\.\d)", sentence)]
+    low = max([year - 40, *(other + 1 for other in others if other < year)])
+    high = min([max(year, min(year + 40, 2025)), *(other - 1 for other in others if other > year)])
+    return _between(low, high) if low < high else None
+
+
+def _like(text: str, rng: random.Random) -> str:
+    """Other digits; signs, a leading zero, what is below 2, and the zeros of a round figure stay."""
+    decimals = re.search(r"[.,](?!\d{3}$)\d+$", text)
+    whole = text[: decimals.start()] if decimals else text
+    significant = len(re.sub(r"\D?0*(?:\D0+)*$", "", whole)) or 1
+    digits = []
+    for place, sign in enumerate(whole):
+        fixed = not sign.isdigit() or place >= significant or (place == 0 and sign == "0") or whole in ("0", "1")
+        low = 2 if len(whole) == 1 else 1 if place in (0, significant - 1) else 0
+        digits.append(sign if fixed else str(rng.randint(low, 9)))
+    fraction = decimals.group() if decimals else ""
+    # A decimal that ended in 0 would be another's form.
+    digits += [fraction[:1], *(str(rng.randint(0, 9)) for _ in fraction[1:-1])]
+    return "".join(digits) + (str(rng.randint(1, 9)) if fraction else "")
+
+
+def _spans_in_order(sentence: str) -> bool:
+    spans = [tuple(re.sub(r"\D", "", part) for part in match.groups()) for match in _SPAN.finditer(sentence)]
+    return all(int(first) < int(second) for span in spans for first, second in pairwise(span))
