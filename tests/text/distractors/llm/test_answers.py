@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xsent.data.clsd import read_distractor_rows
+from xsent.text.distractors.llm.answers import Rules, distractors_of, folded, listed
+from xsent.text.distractors.llm.prompt import Text
+
+RULES = Rules(max_length_ratio=3.0, wrong_language=0.9)
+TEXT = Text("deu", "Der Zug nach Berlin fährt heute um acht Uhr ab.")
+GOOD = ("Der Zug nach Berlin fährt morgen um acht Uhr ab.", "Der Zug nach Bremen fährt heute um acht Uhr ab.")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "1. eins\n2. zwei",
+        "1) eins\n2) zwei\n",
+        "\n 1.eins\n\n 2.  zwei ",
+        "１．eins\n２．zwei",
+        "1、eins\n2、zwei",
+        "1. eins\r\n2. zwei\r\n",
+        "Here are the sentences:\n1. eins\n2. zwei",
+        "Hier sind sie:\n\n```\n1. eins\n2. zwei\n```",
+        "```json\n[\"eins\", \"zwei\"]\n```",
+        '["eins",\n "zwei"]',
+        'Sure:\n["eins", "zwei"]',
+        'Sure:\n```json\n["eins", "zwei"]\n```',
+    ],
+)  # fmt: skip
+def test_a_list_is_read_in_each_of_its_forms(answer: str) -> None:
+    assert listed(answer) == ["eins", "zwei"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "eins\nzwei",
+        "1. eins\nzwei",
+        "1. eins\n3. zwei",
+        "2. eins\n3. zwei",
+        "1. eins\n1. zwei",
+        "1. eins\n2. zwei\nI hope this helps!",
+        "First remark\nSecond remark:\n1. eins\n2. zwei",
+        "- eins\n- zwei",
+        '{"distractors": ["eins", "zwei"]}',
+        '["eins", 2]',
+        '["eins", "zwei"',
+        '["eins"] ["zwei"]',
+        '["1. eins", "2. zwei"]',
+        "[" * 100_000,
+        "1.5 Millionen\n2.5 Millionen",
+        "These are the sentences:",
+    ],
+)
+def test_what_is_no_list_or_more_than_one_is_an_error(answer: str) -> None:
+    with pytest.raises(ValueError, match=r"^expected .*found"):
+        distractors_of(answer, TEXT, 2, RULES)
+
+
+def test_numbers_at_the_start_of_a_sentence_stay() -> None:
+    assert listed("1. 5 Männer kamen.\n2. 1,5 Millionen kamen.\n3. 2. Liga: 3.5 Tore") == [
+        "5 Männer kamen.",
+        "1,5 Millionen kamen.",
+        "2. Liga: 3.5 Tore",
+    ]
+
+
+@pytest.mark.parametrize("quotes", ['""', "“”", "„“", "«»", "''"])
+def test_quotes_around_a_distractor_go_unless_its_text_has_them_too(quotes: str) -> None:
+    quoted = [f"{quotes[0]}{one}{quotes[1]}" for one in GOOD]
+    for answer in ("\n".join(quoted), f"1. {quoted[0]}\n2. {quoted[1]}"):
+        assert distractors_of(answer, TEXT, 2, RULES) == GOOD
+        text = Text("deu", f"{quotes[0]}{TEXT.text}{quotes[1]}")
+        assert distractors_of(answer, text, 2, RULES) == tuple(quoted)
+
+
+def test_quotes_around_parts_of_a_distractor_stay() -> None:
+    said = ('"Der Zug" nach Berlin fährt morgen um "acht"', '"Der Zug" nach Bremen fährt heute um "acht"')
+    assert distractors_of(f"1. {said[0]}\n2. {said[1]}", TEXT, 2, RULES) == said
+
+
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        ("...", "a distractor has no words"),
+        ("der zug nach BERLIN fährt heute  um acht Uhr ab", "a distractor equals the text"),
+        ("Der Zug nach Berlin fährt morgen, um acht Uhr, ab!", "a distractor is there twice"),
+        ("Zug.", "a distractor is shorter than its text by too much"),
+        ("Der Zug nach Berlin " * 10, "a distractor is longer than its text by too much"),
+        ("The train to Berlin leaves tomorrow at eight o'clock.", "a distractor is in eng, not in deu"),
+        ("Der Zug\ud800 nach Bremen fährt heute um acht Uhr ab.", "a distractor has a line break or another control"),
+        ("Der Zug\u2028nach Bremen fährt heute um acht Uhr ab.", "a distractor has a line break or another control"),
+    ],
+)
+def test_a_distractor_that_will_not_do_is_an_error_that_says_why(second: str, why: str) -> None:
+    with pytest.raises(ValueError, match=f"^{why}"):
+        distractors_of(f"1. {GOOD[0]}\n2. {second}", TEXT, 2, RULES)
+
+
+def test_the_limit_of_length_is_a_ratio_both_ways() -> None:
+    def allowed(length: int) -> bool:
+        try:
+            distractors_of("1. " + "b" * length, Text("und", "a" * 100), 1, Rules(2.0, None))
+        except ValueError:
+            return False
+        return True
+
+    assert [allowed(length) for length in (49, 50, 100, 200, 201)] == [False, True, True, True, False]
+
+
+def test_languages_are_not_looked_at_where_that_is_off() -> None:
+    english = "The train to Berlin leaves tomorrow at eight o'clock."
+    assert distractors_of(f"1. {english}", TEXT, 1, Rules(3.0, None)) == (english,)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "distractor"),
+    [
+        ("deu", "Er kommt.", "Er geht."),  # too short to tell
+        ("deu", "New York Times, Washington Post", "New York Post, Washington Times"),  # names in another language
+        ("zho", "他明天去北京。", "他明天去上海。"),
+        ("tgl", "Pupunta siya sa Maynila bukas.", "Pupunta siya sa Cebu bukas."),
+        ("xxx", "Mi xau nu lo karce be mi.", "The train to Berlin leaves tomorrow."),  # nobody knows this language
+    ],
+)
+def test_nothing_is_said_of_a_language_that_cannot_be_told(language: str, text: str, distractor: str) -> None:
+    assert distractors_of(f"1. {distractor}", Text(language, text), 1, RULES) == (distractor,)
+
+
+def test_two_texts_that_read_the_same_fold_to_the_same() -> None:
+    assert folded("Straße, 5 km") == folded("STRASSE 5 ㎞!")
+    assert folded("Er kommt nicht.") != folded("Er kommt nie.")
+    assert folded("कि") != folded("की")  # vowel signs are marks, and letters to who reads them
+
+
+def test_nearly_all_released_answers_would_do(shared_data: Path) -> None:
+    rows = read_distractor_rows(shared_data / "clsd" / "CLSD_wmt2019_adversarial_dataset.csv")[:150]
+    refused = 0
+    for row in rows:
+        for language, distractors in row.distractors.items():
+            said = "\n".join(f"{number}. {one}" for number, one in enumerate(distractors, start=1))
+            try:
+                distractors_of(said, Text(language, row.texts[language]), 4, RULES)
+            except ValueError:
+                refused += 1
+    assert refused / (2 * len(rows)) < 0.02  # the paper's own check found more than 98 % of the distractors acceptable

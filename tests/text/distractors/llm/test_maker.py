@@ -1,0 +1,654 @@
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import itertools
+import json
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT
+from tests.text.distractors.llm.conftest import KEY, lines_of
+from tests.text.distractors.llm.endpoint import (
+    Behaviour,
+    Endpoint,
+    Reply,
+    Reset,
+    Stall,
+    completion,
+    error,
+    good,
+    html,
+    numbered,
+    partial,
+    says,
+    sentence_of,
+)
+from xsent.text.distractors.llm.maker import LlmMaker
+from xsent.text.distractors.llm.prompt import Call
+from xsent.text.distractors.llm.spending import Usage
+from xsent.text.distractors.maker import Made, Request
+
+Maker = Callable[..., LlmMaker]
+
+SENTENCES = [
+    "Der Minister hat den Vertrag mit dem Nachbarland unterschrieben.",
+    "Am Abend spielt die Mannschaft gegen den Meister.",
+    "Die Preise für Lebensmittel sind im letzten Jahr gestiegen.",
+    "Viele Leute haben den neuen Bahnhof noch nicht gesehen.",
+    "Die Regierung will mehr Wohnungen in den Städten bauen.",
+    "Der Bus nach Hamburg fährt jede Stunde vom Rathaus ab.",
+]
+FRENCH = "\n".join(
+    f"{number}. Le ministre a signé hier le traité avec le pays {word}."
+    for number, word in enumerate(("voisin", "ennemi", "ami", "lointain"), start=1)
+)
+
+
+def requests(count: int = 1) -> list[Request]:
+    return [Request(str(number), "deu", text) for number, text in enumerate(SENTENCES[:count], start=1)]
+
+
+def made(maker: LlmMaker, count: int = 1) -> list[Made]:
+    return list(maker.make(requests(count), progress=False))
+
+
+def expected(sentence: str) -> tuple[str, ...]:
+    return tuple(line.partition(" ")[2] for line in numbered(sentence).split("\n"))
+
+
+def ledger_of(maker: LlmMaker) -> list[dict[str, object]]:
+    return lines_of(Path(str(maker.ledger)))
+
+
+# ---- what is asked, and what comes of it
+
+
+def test_each_text_gets_its_distractors_in_the_order_of_the_requests(maker: Maker, endpoint: Endpoint) -> None:
+    first = iter(range(100))
+
+    def slower_at_first(payload: dict[str, object]) -> Behaviour:
+        time.sleep(0.05 / (1 + next(first)))
+        return good(payload)
+
+    endpoint.otherwise = slower_at_first
+    found = made(maker(), 6)
+    assert [one.request for one in found] == requests(6)
+    assert [one.distractors for one in found] == [expected(text) for text in SENTENCES]
+    assert {one.failure for one in found} == {""}
+    assert len(endpoint.payloads) == 6
+
+
+def test_the_request_is_that_of_the_paper(maker: Maker, endpoint: Endpoint) -> None:
+    made(maker())
+    (payload,) = endpoint.payloads
+    assert endpoint.paths == ["/v1/chat/completions"]
+    assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert payload.keys() == {"model", "messages", "temperature", "top_p", "max_tokens"}
+    assert (payload["model"], payload["temperature"], payload["top_p"]) == ("model-1", 1.0, 1.0)
+    (message,) = payload["messages"]
+    assert message["role"] == "user"
+    assert message["content"].endswith(f"\n{SENTENCES[0]}")
+    assert "German" in message["content"]
+    assert "4 sentences" in message["content"]
+
+
+def test_a_seed_and_other_parameters_are_sent_where_they_are_given(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.script = [says("nothing of use")]
+    made(maker(seed=7, max_tokens=None, parameters={"max_completion_tokens": 900, "logit_bias": None}))
+    first, again = endpoint.payloads
+    assert (first["seed"], first["max_completion_tokens"]) == (7, 900)
+    assert again == {**first, "seed": 8}  # with the first one's it could only say the same
+    assert not {"max_tokens", "logit_bias"} & first.keys()
+
+
+def test_two_equal_texts_are_asked_about_once(maker: Maker, endpoint: Endpoint) -> None:
+    twice = [*requests(2), Request("7", "deu", SENTENCES[0])]
+    found = list(maker().make(twice, progress=False))
+    assert found[2].distractors == found[0].distractors
+    assert sorted(endpoint.asked) == sorted(SENTENCES[:2])
+
+
+def test_no_more_texts_are_asked_about_at_a_time_than_may_be(maker: Maker, endpoint: Endpoint) -> None:
+    def slow(payload: dict[str, object]) -> Behaviour:
+        time.sleep(0.05)
+        return good(payload)
+
+    endpoint.otherwise = slow
+    made(maker(concurrency=2), 6)
+    assert endpoint.most_at_a_time == 2
+
+
+def test_it_works_beside_an_event_loop_that_is_busy(maker: Maker) -> None:
+    async def in_a_notebook() -> list[Made]:
+        return made(maker(), 2)
+
+    assert [one.failure for one in asyncio.run(in_a_notebook())] == ["", ""]
+
+
+# ---- the ledger
+
+
+def test_a_line_of_the_ledger_tells_what_was_asked_and_answered_and_used(maker: Maker, endpoint: Endpoint) -> None:
+    model = maker(base_url=endpoint.url.replace("http://", "http://someone:pass-word-123@"))
+    made(model)
+    (line,) = ledger_of(model)
+    assert line["answer"] == numbered(SENTENCES[0])
+    assert line["request"] == {
+        "model": "model-1",
+        "messages": endpoint.payloads[0]["messages"],
+        "parameters": {"temperature": 1.0, "top_p": 1.0, "max_tokens": 2048},
+        "attempt": 1,
+    }
+    assert line["usage"] == {"prompt_tokens": 100, "completion_tokens": 50}
+    assert (line["usage_from"], line["id"], line["request_id"]) == ("endpoint", "chatcmpl-7", "req-1")
+    assert (line["served_model"], line["fingerprint"], line["finish_reason"]) == ("served-model", "fp_1", "stop")
+    assert line["base_url"] == endpoint.url  # without user and password
+    assert len(str(line["key"])) == 64
+    assert str(line["time"]).endswith("+00:00")
+
+
+def test_a_second_run_sends_nothing_and_needs_no_key(
+    maker: Maker, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = made(maker(), 3)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    again = maker()
+    assert made(again, 3) == first
+    assert len(endpoint.payloads) == 3
+    assert (again.totals.requests, again.totals.answers, again.totals.usage) == (0, 0, Usage(0, 0))
+    assert (again.totals.answers_before, again.totals.usage_before) == (3, Usage(300, 150))
+
+
+def test_an_answer_that_was_cut_off_in_the_ledger_is_asked_for_again(maker: Maker, endpoint: Endpoint) -> None:
+    first = made(maker(concurrency=1), 3)
+    path = Path(str(maker().ledger))
+    content = path.read_bytes()
+    path.write_bytes(content[:-40])
+    assert made(maker(), 3) == first
+    assert len(endpoint.payloads) == 4
+    assert len(lines_of(path)) == 3
+
+
+def test_another_model_prompt_or_parameter_is_another_question(maker: Maker, endpoint: Endpoint) -> None:
+    for values in ({}, {"model": "model-2"}, {"temperature": 0.5}, {"prompt": "{count} {language}\n{sentence}"}):
+        made(maker(**values))
+    assert len(endpoint.payloads) == 4
+    made(maker(base_url=endpoint.url + "/", concurrency=1, attempts=7))
+    assert len(endpoint.payloads) == 4
+
+
+PROGRAM = """
+import json, sys
+from xsent.text.distractors.llm.answers import Rules
+from xsent.text.distractors.llm.client import Patience
+from xsent.text.distractors.llm.maker import LlmMaker
+from xsent.text.distractors.llm.spending import Prices
+from xsent.text.distractors.maker import Request
+
+config, rows = json.loads(sys.argv[1])
+for name, kind in (("rules", Rules), ("patience", Patience), ("prices", Prices)):
+    config[name] = kind(**config[name])
+for one in LlmMaker(**config).make([Request(*row) for row in rows], progress=False):
+    print(one.request.id, flush=True)
+"""
+
+
+def _bare(config: dict[str, object]) -> dict[str, object]:
+    """A config without the names of its classes."""
+    return {
+        name: _bare(value) if isinstance(value, dict) else value for name, value in config.items() if name != "_target_"
+    }
+
+
+def test_a_run_that_is_interrupted_leaves_a_ledger_with_which_it_continues(
+    maker: Maker, endpoint: Endpoint, published: dict[str, object]
+) -> None:
+    # The second request stalls; the program gets SIGINT, as by Ctrl-C, when it has the first answer.
+    endpoint.script = [good, lambda payload: Stall(None)]
+    model = maker(concurrency=1)
+    config = {**published, "model": "model-1", "base_url": endpoint.url, "concurrency": 1, "ledger": str(model.ledger)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, json.dumps([_bare(config), requests(2)])], cwd=ROOT,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "1\n"
+    while len(endpoint.payloads) < 2:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in errors
+    assert KEY not in errors
+    assert [line.get("lost") for line in ledger_of(model)] == [None, "interrupted"]
+    assert [one.failure for one in made(model, 2)] == ["", ""]
+    assert len(endpoint.payloads) == 3
+
+
+def test_an_answer_that_cannot_be_written_stops_everything(maker: Maker, endpoint: Endpoint) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        made(maker(ledger="/dev/full"), 6)
+    assert len(endpoint.payloads) == 1
+
+
+def test_two_runs_do_not_share_a_ledger_at_a_time(maker: Maker) -> None:
+    running = maker().make(requests(2), progress=False)
+    next(running)
+    with pytest.raises(BlockingIOError, match="another process"):
+        made(maker(), 1)
+
+
+# ---- answers that will not do
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("1. Nur einer hat den Vertrag mit dem Nachbarland gesehen.", "expected 4 distractors, found 1"),
+        (FRENCH, "a distractor is in fra, not in deu"),
+        (numbered(SENTENCES[0]).replace("nicht", ""), "a distractor equals the text"),
+        (numbered(SENTENCES[0]).replace("nicht", "HEUTE"), "a distractor is there twice"),
+        ("I cannot help with that.", "expected numbered or quoted lines, or a list in JSON, found something else"),
+    ],
+)
+def test_an_answer_that_will_not_do_is_asked_for_again(maker: Maker, endpoint: Endpoint, answer: str, why: str) -> None:
+    endpoint.script = [says(answer)]
+    model = maker()
+    (found,) = made(model)
+    assert found.distractors == expected(SENTENCES[0])
+    assert [line["request"]["attempt"] for line in ledger_of(model)] == [1, 2]  # type: ignore[index]
+    endpoint.otherwise = says(answer)
+    (failed,) = made(maker(model="model-2"))
+    assert failed.distractors == ()
+    assert failed.failure == f"no usable answer in 3: {why}"
+    assert len(endpoint.payloads) == 5
+    assert made(maker(model="model-2")) == [failed]
+    assert len(endpoint.payloads) == 5
+
+
+def test_an_answer_without_an_end_will_not_do(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.otherwise = says(numbered(SENTENCES[0]), finish_reason="length")
+    (found,) = made(maker(attempts=2))
+    assert found.failure == "no usable answer in 2: the answer was cut off at max_tokens"
+
+
+def test_a_fenced_list_in_json_will_do(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.script = [says(f"```json\n{json.dumps(expected(SENTENCES[0]))}\n```")]
+    (found,) = made(maker())
+    assert found.distractors == expected(SENTENCES[0])
+
+
+# ---- errors that may pass
+
+
+PASSING = {
+    "429 with seconds": error(429, Retry_After="0"),
+    "429 with a date": error(429, Retry_After=email.utils.format_datetime(email.utils.localtime())),
+    "429 without": error(429),
+    "500": error(500),
+    "503 page": lambda payload: Reply("<html>busy</html>", 503, kind="text/html"),
+    "408": error(408),
+    "409": error(409),
+    "425": error(425),
+    "reset": lambda payload: Reset(),
+}
+PASSING_AFTER_THE_FIRST = {
+    "page": html,
+    "partial": partial,
+    "no choices": lambda payload: Reply("{}"),
+    "error with 200": lambda payload: Reply('{"error": {"message": "busy"}}'),
+    "not utf-8": lambda payload: Reply(b"\xff\xfe"),
+    "null": lambda payload: Reply("null"),
+    "deep": lambda payload: Reply("[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_an_error_that_may_pass_is_tried_again(maker: Maker, endpoint: Endpoint, name: str) -> None:
+    endpoint.script = [PASSING[name]]
+    (found,) = made(maker())
+    assert found.distractors == expected(SENTENCES[0])
+    assert len(endpoint.payloads) == 2
+
+
+@pytest.mark.parametrize("name", PASSING | PASSING_AFTER_THE_FIRST)
+def test_an_error_that_stays_costs_so_many_tries_and_the_other_texts_go_on(
+    maker: Maker, endpoint: Endpoint, name: str
+) -> None:
+    def broken_for_one(payload: dict[str, object]) -> Behaviour:
+        behaviour = (PASSING | PASSING_AFTER_THE_FIRST)[name] if sentence_of(payload) == SENTENCES[1] else good
+        return behaviour(payload)
+
+    endpoint.otherwise = broken_for_one
+    model = maker()
+    found = made(model, 3)
+    assert [bool(one.distractors) for one in found] == [True, False, True]
+    assert found[1].failure.startswith("no answer in 3 tries, the last: ")
+    assert endpoint.asked.count(SENTENCES[1]) == 3
+    assert len(endpoint.payloads) == 5
+    endpoint.otherwise = good  # a text without an answer is asked about again by the next run
+    assert made(model, 3)[1].distractors == expected(SENTENCES[1])
+    assert len(endpoint.payloads) == 6
+
+
+@pytest.mark.parametrize("seconds", [None, 0.02])
+def test_a_stalled_answer_is_given_up_in_time_even_when_bytes_trickle(
+    maker: Maker, endpoint: Endpoint, seconds: float | None
+) -> None:
+    endpoint.script = [lambda payload: Stall(seconds)]
+    model = maker(patience={"timeout": 0.3})
+    start = time.perf_counter()
+    (found,) = made(model)
+    assert found.distractors == expected(SENTENCES[0])
+    assert time.perf_counter() - start < 3
+    assert [line.get("lost") for line in ledger_of(model)] == ["no whole answer within 0.3 s", None]
+
+
+def test_an_endpoint_that_stops_answering_stops_the_run(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.script = [good]
+    endpoint.otherwise = error(500)
+    model = maker(concurrency=1)
+    with pytest.raises(ConnectionError, match=r"3 tries.*500.*keeps 1 answers, the same command continues") as at:
+        made(model, 6)
+    assert len(endpoint.payloads) == 1 + 2 * 3
+    assert KEY not in str(at.value)
+    assert model.totals.requests == 7
+    endpoint.otherwise = good
+    assert [one.failure for one in made(model, 6)] == [""] * 6
+
+
+# ---- errors that will not pass
+
+
+FATAL = {
+    "400": (error(400, "bad"), ValueError, r"answered 400 \(bad\)"),
+    "401": (
+        error(401, f"Incorrect API key provided: {KEY}."),
+        PermissionError,
+        r"401 \(Incorrect.*OPENAI_API_KEY",
+    ),
+    "401 raw": (lambda payload: Reply(f"who is {KEY}?", 401), PermissionError, r"who is \*\*\*\?"),
+    "403": (error(403), PermissionError, "may not use model-1"),
+    "404": (error(404, "The model does not exist"), ValueError, "found model model-1"),
+    "405": (lambda payload: Reply("", 405), ValueError, "405"),
+    "422": (error(422), ValueError, "422"),
+    "quota": (error(429, "You exceeded", "insufficient_quota", Retry_After="1"), ValueError, "insufficient_quota"),
+    "page": (html, ConnectionError, r"expected the JSON of a chat completion, found '<html>.*base_url"),
+    "partial": (partial, ConnectionError, "expected the JSON of a chat completion"),
+    "other JSON": (lambda payload: Reply('{"hello": 1}'), ConnectionError, "expected the JSON of a chat completion"),
+}
+
+
+@pytest.mark.parametrize("name", FATAL)
+def test_what_is_wrong_for_all_requests_is_sent_once(maker: Maker, endpoint: Endpoint, name: str) -> None:
+    endpoint.otherwise, kind, message = FATAL[name]
+    with pytest.raises(kind, match=message) as found:
+        made(maker(), 6)
+    assert len(endpoint.payloads) == 1
+    assert KEY not in str(found.value)
+    assert KEY not in repr(found.value.__context__)
+    assert len(str(found.value)) < 600
+
+
+def test_a_key_that_is_refused_later_stops_the_run_and_keeps_what_is_under_way(
+    maker: Maker, endpoint: Endpoint
+) -> None:
+    def refused_while_another_answers(payload: dict[str, object]) -> Behaviour:
+        if sentence_of(payload) == SENTENCES[1]:
+            time.sleep(0.05)
+            return error(401)(payload)
+        time.sleep(0.0 if sentence_of(payload) == SENTENCES[0] else 0.2)
+        return good(payload)
+
+    endpoint.otherwise = refused_while_another_answers
+    model = maker(concurrency=2)
+    with pytest.raises(PermissionError, match="401"):
+        made(model, 6)
+    assert len(endpoint.payloads) == 3
+    assert [line["answer"] for line in ledger_of(model)] == [numbered(SENTENCES[0]), numbered(SENTENCES[2])]
+
+
+def test_a_text_that_the_endpoint_refuses_does_not_stop_the_others(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.script = [error(400, "filtered", "content_filter")]
+    found = made(maker(concurrency=1), 2)
+    assert found[0].failure == "the endpoint refused it: answered 400 (filtered)"
+    assert found[1].distractors == expected(SENTENCES[1])
+    assert len(endpoint.payloads) == 2
+
+
+def test_a_refused_connection_is_said_at_once(maker: Maker, endpoint: Endpoint) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(ConnectionError, match=rf"http://127.0.0.1:{port}/v1: cannot be reached.*base_url"):
+        made(maker(base_url=f"http://127.0.0.1:{port}/v1"))
+
+
+def test_an_unknown_host_is_said_at_once(maker: Maker) -> None:
+    with pytest.raises(ConnectionError, match=r"http://nowhere.invalid/v1: cannot be reached"):
+        made(maker(base_url="http://nowhere.invalid/v1"))
+
+
+# ---- the key
+
+
+def test_a_missing_key_is_said_before_any_request(
+    maker: Maker, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(ValueError, match=r"OPENAI_API_KEY is not set.*maker\.key_env=null"):
+        made(maker())
+    monkeypatch.setenv("MY_KEY", "two words of a secret")
+    with pytest.raises(ValueError, match=r"MY_KEY: expected a key of visible ASCII characters, found others in it$"):
+        made(maker(key_env="MY_KEY"))
+    assert not endpoint.payloads
+
+
+def test_an_endpoint_without_keys_is_not_sent_the_one_of_another(maker: Maker, endpoint: Endpoint) -> None:
+    assert made(maker(key_env=None))[0].distractors
+    assert all(KEY not in value for value in endpoint.headers[0].values())
+
+
+def test_an_answer_that_repeats_the_key_is_kept_without_it(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.script = [good, says(f"Your key is {KEY}"), lambda payload: Reply(f'{{"choices": "{KEY}')]
+    model = maker(concurrency=1, patience={"tries": 2})
+    made(model, 2)
+    assert [line.get("answer", line.get("body")) for line in ledger_of(model)][1:3] == [
+        "Your key is ***",
+        '{"choices": "***',
+    ]
+
+
+def test_libraries_say_nothing_of_requests(maker: Maker, caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("httpx").setLevel(logging.DEBUG)
+    made(maker())
+    assert not [record for record in caplog.records if record.name.partition(".")[0] in ("httpx", "httpx2", "openai")]
+    assert KEY not in repr(vars(maker()))
+
+
+# ---- spending
+
+
+PRICES = {"_target_": "xsent.text.distractors.llm.spending.Prices", "prompt": 10.0, "completion": 40.0}
+
+
+def test_tokens_and_their_cost_are_counted(maker: Maker) -> None:
+    model = maker(prices=PRICES)
+    made(model, 3)
+    # 3 answers of 100 and 50 tokens: 300 x 10 and 150 x 40 in millions.
+    assert model.totals.usage == Usage(300, 150)
+    assert model.totals.cost == pytest.approx(0.003 + 0.006)
+    assert str(model.totals) == (
+        "3 requests, 3 answers: 300 tokens of prompts and 150 of answers, cost 0.0090;"
+        " the ledger had 0 answers: 0 tokens of prompts and 0 of answers, cost 0.0000"
+    )
+
+
+def test_an_endpoint_that_does_not_count_is_taken_to_have_used_the_most(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.otherwise = lambda payload: completion(numbered(sentence_of(payload)), usage=None)
+    model = maker()
+    made(model)
+    prompt = endpoint.payloads[0]["messages"][0]["content"]
+    assert model.totals.usage == Usage(len(prompt.encode()) + len("user") + 128, 2048)
+    assert ledger_of(model)[0]["usage_from"] == "bound"
+
+
+def test_no_request_is_sent_that_could_exceed_the_limit(maker: Maker, endpoint: Endpoint) -> None:
+    # A request uses 150 tokens, so the fourth fits beside three answers and the fifth does not beside four.
+    most = [maker(attempts=1).plan([request]).bound.total for request in requests(6)]
+    assert max(most) - min(most) < 150
+    limit = max(most) + 3 * 150
+    with pytest.raises(ValueError, match=rf"stopped at maker\.limit_tokens={limit}.*with a higher limit the same comm"):
+        made(maker(limit_tokens=limit), 6)
+    assert len(endpoint.payloads) == 4
+    with pytest.raises(ValueError, match="stopped at"):
+        made(maker(limit_tokens=limit), 6)
+    assert len(endpoint.payloads) == 4
+    assert len(made(maker(limit_tokens=None), 6)) == 6
+    assert len(endpoint.payloads) == 6
+
+
+def test_a_limit_of_cost_counts_what_is_under_way(maker: Maker, endpoint: Endpoint) -> None:
+    # A request may cost 2,048 x 40 / 1,000,000 = 0.08 and its prompt, and costs 0.003.
+    with pytest.raises(ValueError, match=r"stopped at maker\.limit_cost=0\.05"):
+        made(maker(prices=PRICES, limit_cost=0.05), 6)
+    assert not endpoint.payloads
+    made(maker(prices=PRICES, limit_cost=0.15, concurrency=4), 6)
+    assert endpoint.most_at_a_time == 1  # two at a time could cost 0.16
+    assert len(endpoint.payloads) == 6
+
+
+def test_an_answer_that_was_lost_counts_as_spent(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.script = [good, partial]
+    model = maker(concurrency=1, limit_tokens=6_000)
+    made(model, 2)
+    lost = ledger_of(model)[1]
+    assert str(lost["lost"]).startswith("expected the JSON of a chat completion")
+    usage = lost["usage"]
+    assert model.totals.usage == Usage(200 + usage["prompt_tokens"], 100 + 2_048)  # type: ignore[index]
+    assert (model.totals.requests, model.totals.answers, model.totals.lost) == (3, 2, 1)
+    assert "at most: 1 answers were lost on the way, which may have used" in str(model.totals)
+
+
+# ---- dry runs
+
+
+def test_a_dry_run_sends_and_writes_nothing_and_needs_no_key(
+    maker: Maker, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(maker(), 2)
+    before = sorted(tmp_path.rglob("*")), Path(str(maker().ledger)).read_bytes()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    plan = maker(prices=PRICES).plan([*requests(6), *requests(6)])
+    assert (sorted(tmp_path.rglob("*")), Path(str(maker().ledger)).read_bytes()) == before
+    assert len(endpoint.payloads) == 2
+    assert plan[:5] == (6, 2, 2, 4, 12)
+    assert plan.bound.completion == 12 * 2_048
+    assert plan.bound_cost == pytest.approx((plan.bound.prompt * 10 + plan.bound.completion * 40) / 1e6)
+    assert plan.estimate.total < plan.bound.total
+    assert plan.first_prompt.endswith(SENTENCES[2])
+    assert "4 requests to send" in str(plan)
+    assert str(plan).endswith(SENTENCES[2])
+
+
+def test_a_dry_run_with_nothing_to_do_says_so(maker: Maker) -> None:
+    made(maker(), 2)
+    plan = maker().plan(requests(2))
+    assert plan[:5] == (2, 2, 2, 0, 0)
+    assert plan.first_prompt == ""
+    assert plan.bound == Usage(0, 0)
+
+
+def test_a_dry_run_can_be_made_before_there_is_a_ledger(maker: Maker) -> None:
+    assert maker(ledger=None).plan(requests(2)).requests == 2
+    with pytest.raises(ValueError, match=r"maker\.ledger"):
+        made(maker(ledger=None))
+
+
+def test_the_bound_holds_for_the_prompt_that_is_sent(maker: Maker, endpoint: Endpoint) -> None:
+    plan = maker(attempts=1).plan(requests(1))
+    made(maker())
+    body = json.dumps(endpoint.payloads[0]["messages"][0]["content"], ensure_ascii=False).encode()
+    assert plan.bound.prompt >= len(body)
+
+
+# ---- options
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"model": None}, r"maker\.model: expected a model of the endpoint.*gpt-4-0613"),
+        ({"base_url": "localhost:8000"}, r"maker\.base_url=.*expected http\(s\)://HOST/PATH"),
+        ({"base_url": "ftp://host/v1"}, "expected http"),
+        ({"base_url": "http://host/v1?key=1"}, "without a query"),
+        ({"base_url": "http://host:port/v1"}, "expected http"),
+        ({"base_url": "https://"}, "expected http"),
+        ({"attempts": 0}, r"maker\.attempts=0: expected at least 1"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"patience": {"tries": 0}}, r"maker\.patience\.tries=0"),
+        ({"patience": {"timeout": 0}}, r"maker\.patience\.timeout=0"),
+        ({"prompt": "Say {count} things about {sentence}"}, r"expected \{count\} \{language\} \{sentence\}, found"),
+        ({"prompt": "{count} {language} {sentence"}, r"maker\.prompt"),
+        ({"language_names": {"eng": "English"}}, r"maker\.language_names has no deu.*\+maker\.language_names\.deu="),
+        ({"limit_cost": 1.0}, r"maker\.limit_cost: expected maker\.prices"),
+        ({"limit_tokens": 1_000, "max_tokens": None}, r"maker\.max_tokens: expected a number"),
+        ({"parameters": {"stream": True}}, r"maker\.parameters: stream cannot be chosen"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_said_before_anything_is_sent(
+    maker: Maker, endpoint: Endpoint, values: dict[str, object], message: str
+) -> None:
+    model = maker(**values)
+    for work in (lambda: model.check(["deu"]), lambda: made(model), lambda: model.plan(requests())):
+        with pytest.raises(ValueError, match=message):
+            work()
+    assert not endpoint.payloads
+
+
+def test_a_package_that_is_missing_is_said_with_how_to_get_it(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(ImportError, match=r"pip install 'xsent\[llm\]'"):
+        made(maker())
+
+
+def test_a_password_in_an_address_that_is_wrong_is_not_said(maker: Maker) -> None:
+    with pytest.raises(ValueError, match="base_url") as found:
+        maker(base_url="http://someone:hunter2hunter2@host/v1?a=b").check(["deu"])
+    assert "hunter2" not in str(found.value)
+
+
+def test_a_language_that_cannot_be_told_is_said_once(
+    maker: Maker, endpoint: Endpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint.otherwise = says(FRENCH)
+    model = maker(language_names={"szl": "Silesian", "deu": "German"})
+    (found,) = model.make(
+        [Request("1", "szl", "Dej pozōr na te małe kocisko, co sam siedzi na dachu.")], progress=False
+    )
+    assert len(found.distractors) == 4
+    model.check(["szl", "deu"])
+    assert sum("py3langid does not know szl:" in record.message for record in caplog.records) == 1
+
+
+def test_a_ledger_of_something_else_is_named_with_its_line(maker: Maker, tmp_path: Path) -> None:
+    for content in ('{"a": 1}\n', '{"key": "k", "usage": {}}\n', "nothing\n"):
+        (tmp_path / "ledger.jsonl").write_text(content)
+        with pytest.raises(ValueError, match=r"ledger\.jsonl:1: expected"):
+            made(maker())
+
+
+def test_the_keys_of_attempts_differ() -> None:
+    calls = [
+        Call(model, ({"role": "user", "content": said},), {"temperature": heat}, attempt)
+        for model, said, heat, attempt in itertools.product("ab", "ab", (0.5, 1.0), (1, 2))
+    ]
+    assert len({call.key for call in calls}) == 16

@@ -1,0 +1,54 @@
+"""Coroutines of a program that has no event loop of its own, or, as in a notebook, one that is busy."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Loop:
+    """An event loop in a thread."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin some work; the future has its result."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do some work and wait for it."""
+        return self.start(work).result()
+
+    def cancel(self) -> None:
+        """Cancel all that is not done, and wait for its end."""
+        self.run(_cancel_all())
+
+
+@contextmanager
+def event_loop() -> Iterator[Loop]:
+    """An event loop in a thread of its own; at the end what is not done is cancelled."""
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever, name="xsent-event-loop", daemon=True)
+    thread.start()
+    here = Loop(loop)
+    try:
+        yield here
+    finally:
+        here.cancel()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _cancel_all() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
