@@ -1,0 +1,263 @@
+"""The command that makes distractors: what it reads, keeps, writes and refuses, with the rules as its maker."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xsent.cli import main
+from xsent.jobs.distract import ALL, difficulty_by_language, kind_of
+from xsent.jobs.distract_inputs import read_inputs
+from xsent.text.distractors.record import DistractorRow
+
+ENGLISH = ["Before Monday 14 people came to Paris.", "The old man did not buy 3 red cars in 1998.", "Hm."]
+GERMAN = ["Vor Montag kamen 14 Menschen nach Paris.", "Der alte Mann kaufte 1998 keine 3 roten Autos.", "Hm."]
+
+
+def written(path: Path, lines: Iterable[str]) -> Path:
+    content = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def distract(inputs: Sequence[str | Path], output: Path, *more: str) -> int:
+    return main(["distract", *map(str, inputs), "-o", str(output), *more])
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def summary(output: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output.with_name(f"{output.name}.summary.json").read_text(encoding="utf-8"))
+    return found
+
+
+def said(caplog: pytest.LogCaptureFixture) -> str:
+    return caplog.records[-1].getMessage()
+
+
+@pytest.fixture
+def english(tmp_path: Path) -> Path:
+    return written(tmp_path / "text.en", ENGLISH)
+
+
+@pytest.fixture
+def german(tmp_path: Path) -> Path:
+    return written(tmp_path / "text.de.gz", GERMAN)
+
+
+# ---- what is made
+
+
+def test_lines_of_two_files_become_rows_with_distractors_of_both_languages(
+    english: Path, german: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.jsonl"
+    assert distract([f"en={english}", f"deu={german}"], output) == 0
+    found = rows(output)
+    assert [row["id"] for row in found] == ["1", "2", "3"]
+    assert [row["texts"] for row in found] == [
+        {"eng": one, "deu": other} for one, other in zip(ENGLISH, GERMAN, strict=True)
+    ]
+    for row in found[:2]:
+        assert list(row["distractors"]) == ["eng", "deu"]
+        for language, distractors in row["distractors"].items():
+            assert len({*distractors, row["texts"][language]}) == 5
+            assert len(row["notes"][language]) == 4
+    assert "distractors" not in found[2]
+
+
+def test_what_no_distractors_are_made_of_is_listed_with_the_reason(english: Path, german: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    assert distract([f"eng={english}", f"deu={german}"], output) == 0
+    header, *failures, last = (tmp_path / "out.jsonl.failures.tsv").read_text(encoding="utf-8").split("\n")
+    assert header.split("\t") == ["id", "language", "why", "text"]
+    assert last == ""
+    found = [line.split("\t") for line in failures]
+    assert [(row[0], row[1], row[3]) for row in found] == [("3", "eng", "Hm."), ("3", "deu", "Hm.")]
+    assert all(row[2] for row in found)
+    counted = summary(output)
+    assert counted["texts"]["made"] == {"eng": 2, "deu": 2}
+    assert counted["texts"]["failed"] == {"deu": {found[1][2]: 1}, "eng": {found[0][2]: 1}}
+    # Nothing fails any more: the list of the earlier run does not stay.
+    assert distract([f"eng={written(tmp_path / 'two.en', ENGLISH[:2])}"], output) == 0
+    assert not (tmp_path / "out.jsonl.failures.tsv").exists()
+
+
+def test_the_summary_tells_difficulty_kinds_and_what_went_in(english: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    assert distract([f"eng={english}"], output, "--seed", "7", "--count", "3") == 0
+    found = summary(output)
+    assert found["rows"] == 3
+    assert sum(found["kinds"].values()) == 6
+    assert found["jaccard"]["eng"]["original"]["n"] == 6
+    assert 0 < found["jaccard"]["eng"]["original"]["mean"] < 1
+    assert (found["maker"]["seed"], found["maker"]["count"]) == (7, 3)
+    assert list(found["inputs"]) == [str(english)]
+    assert found["versions"]["xsent"]
+
+
+def test_the_same_seed_gives_the_same_file_and_another_one_another(english: Path, tmp_path: Path) -> None:
+    made = {}
+    for name, more in {"one": [], "same": ["--seed", "42"], "other": ["--seed", "3"]}.items():
+        assert distract([f"eng={english}"], tmp_path / name, *more) == 0
+        made[name] = (tmp_path / name).read_bytes()
+    assert made["one"] == made["same"] != made["other"]
+
+
+def test_columns_of_one_file_are_read_and_blank_lines_left_out(tmp_path: Path) -> None:
+    pairs = [f"{one}\t{other}" for one, other in zip(ENGLISH, GERMAN, strict=True)]
+    file, output = written(tmp_path / "pairs.tsv", [pairs[0], "", pairs[1]]), tmp_path / "out.jsonl.gz"
+    assert distract([f"en,de={file}"], output) == 0
+    found = [json.loads(line) for line in gzip.decompress(output.read_bytes()).decode().split("\n")[:-1]]
+    assert [(row["id"], row["texts"]["deu"]) for row in found] == [("1", GERMAN[0]), ("3", GERMAN[1])]
+
+
+def test_distractors_that_are_there_are_kept_unless_asked_for_again(tmp_path: Path) -> None:
+    kept = ["a", "b", "c", "d"]
+    file = written(tmp_path / "in.jsonl", [
+        json.dumps({"id": "x", "texts": {"eng": ENGLISH[0], "deu": GERMAN[0]}, "distractors": {"deu": kept}})
+    ])  # fmt: skip
+    output = tmp_path / "out.jsonl"
+    assert distract([file], output) == 0
+    (row,) = rows(output)
+    assert list(row["distractors"]) == ["eng", "deu"]
+    assert row["distractors"]["deu"] == kept
+    assert summary(output)["texts"]["kept"] == {"deu": 1}
+    assert distract([file], output, "--again", "--languages", "de") == 0
+    (row,) = rows(output)
+    assert list(row["distractors"]) == ["deu"]
+    assert row["distractors"]["deu"] != kept
+
+
+def test_what_was_written_is_read_again_and_nothing_is_left_to_do(english: Path, tmp_path: Path) -> None:
+    assert distract([f"eng={written(tmp_path / 'two.en', ENGLISH[:2])}"], tmp_path / "once.jsonl") == 0
+    assert distract([tmp_path / "once.jsonl"], tmp_path / "twice.jsonl") == 0
+    assert (tmp_path / "once.jsonl").read_bytes() == (tmp_path / "twice.jsonl").read_bytes()
+
+
+def test_texts_of_other_languages_stay_without_distractors(english: Path, german: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    assert distract([f"eng={english}", f"jpn={german}"], output, "--languages", "eng") == 0
+    assert [list(row.get("distractors", {})) for row in rows(output)] == [["eng"], ["eng"], []]
+
+
+# ---- difficulty
+
+
+def test_difficulty_matches_a_case_on_paper() -> None:
+    # Words {aa bb cc} against {aa bb dd} and {aa ee ff}: 2/4 and 1/5; the distractors share 1 of 5 words.
+    row = DistractorRow("1", {"eng": "aa bb cc"}, {"eng": ("aa bb dd", "aa ee ff")}, {})
+    other = DistractorRow("2", {"deu": "aa bb"}, {"deu": ("aa cc",)}, {})
+    found = difficulty_by_language([row, other])
+    assert list(found) == ["eng", "deu", ALL]
+    assert found["eng"].original == pytest.approx((0.35, 0.15, 2))
+    assert found["eng"].intra == pytest.approx((0.2, 0.0, 2))
+    assert found[ALL].original == pytest.approx(((0.5 + 0.2 + 1 / 3) / 3, 0.1225, 3), abs=1e-3)
+
+
+def test_the_released_items_have_the_difficulty_that_was_computed_from_them(
+    shared_data: Path, fixtures_dir: Path
+) -> None:
+    file = shared_data / "clsd" / "CLSD_wmt2019_adversarial_dataset.csv"
+    if not file.is_file():
+        pytest.skip(f"no {file}")
+    reference = json.loads((fixtures_dir / "clsd.json").read_text())["jaccard"]
+    expected = reference["dataset_level(released data, computed here)"]["per_set"]
+    found = difficulty_by_language(read_inputs([str(file)]).rows)
+    for language, name in (("deu", "wmt19_de"), ("fra", "wmt19_fr")):
+        assert [round(spread.mean, 3) for spread in found[language]] == expected[name]
+
+
+def test_a_report_prints_the_difficulty_of_a_file_and_makes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"id": "1", "texts": {"eng": "aa bb cc"}, "distractors": {"eng": ["aa bb dd", "aa ee ff"]}}
+    file = written(tmp_path / "in.jsonl", [json.dumps(row)])
+    assert main(["distract", str(file), "--report"]) == 0
+    said = capsys.readouterr().out
+    assert "0.350 ± 0.150" in said
+    assert "0.516 ± 0.190" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_a_kind_is_read_from_a_note() -> None:
+    assert kind_of("number: 3:00 > 4:00") == "number"
+    assert kind_of("number: 3 > 5; entity: Rome > Paris") == "entity+number"
+    assert kind_of("whatever") == "whatever"
+
+
+# ---- what cannot be done
+
+
+@pytest.mark.parametrize(
+    ("inputs", "more", "expected"),
+    [
+        (["text.en"], [], "text.en: expected LANG=FILE, LANG,LANG=FILE, FILE.jsonl or FILE.csv; a text file needs its"),
+        (["eng=text.en", "en=text.de.gz"], [], "expected each language once, found eng twice"),
+        (["english=nowhere.en"], [], "unknown language 'english'"),
+        (["eng=nowhere.en"], [], "nowhere.en: expected a text file, found none"),
+        (["nowhere.jsonl"], [], "nowhere.jsonl: expected a file, found none"),
+        (["eng=text.en", "deu=short.de"], [], "expected as many lines in each file, as lines translate each other"),
+        (["eng=text.en", "deu=gap.de"], [], "gap.de:2: expected a text in deu"),
+        (["eng,deu=text.en"], [], "text.en:1: expected 2 columns by tab, found 1"),
+        (["eng=empty"], [], "empty: expected at least one text, found none"),
+        (["eng=broken.en"], [], "broken.en:1: broken UTF-8"),
+        (["eng=text.en", "rows.jsonl"], [], "rows.jsonl: expected LANG=FILE as the other inputs"),
+        (["rows.jsonl", "again.jsonl"], [], "expected each id once in all files together, found '1' 2 times"),
+        (["torn.jsonl"], [], "torn.jsonl:1: expected a JSON object"),
+        (["three.jsonl"], [], "row 1: has 3 distractors in deu, expected 4 as for the others; --again"),
+        (["eng=text.en", "jpn=text.de.gz"], [], "no rules for jpn: expected languages of "),
+        (["eng=text.en"], ["--languages", "fra"], "languages fra: expected some of the input's, eng"),
+        (["eng=text.en"], ["--languages", "xx1"], "unknown language 'xx1'"),
+        (["eng=text.en"], ["--count", "0"], "maker.count=0: expected at least 1"),
+        (["eng=text.en"], ["--model", "some"], "--model: this maker has no such value, only count, seed, kinds"),
+        (["eng=text.en"], ["--dry-run"], "--dry-run is for a maker that costs something: see --maker"),
+        (["eng=text.en"], ["--maker", "magic"], "maker/magic"),
+        (["eng=text.en"], ["--set", "maker.combined=true"], "maker.combined"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line_before_any_work(
+    english: Path, german: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    inputs: list[str], more: list[str], expected: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "short.de", GERMAN[:2])
+    written(tmp_path / "gap.de", [GERMAN[0], " ", GERMAN[2]])
+    written(tmp_path / "empty", [])
+    (tmp_path / "broken.en").write_bytes(b"caf\xe9\n")
+    row = {"id": "1", "texts": {"deu": GERMAN[0]}}
+    for name in ("rows.jsonl", "again.jsonl"):
+        written(tmp_path / name, [json.dumps(row)])
+    written(tmp_path / "torn.jsonl", [json.dumps(row)[:20]])
+    written(tmp_path / "three.jsonl", [json.dumps({**row, "distractors": {"deu": ["a", "b", "c"]}})])
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert distract(inputs, tmp_path / "out.jsonl", *more) == 1
+    assert expected in said(caplog)
+    assert "\n" not in said(caplog)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_an_output_that_cannot_be_is_said_before_any_work(
+    english: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = written(tmp_path / "in.jsonl", [json.dumps({"id": "1", "texts": {"eng": ENGLISH[0]}})])
+    content = file.read_bytes()
+    assert distract([file], file) == 1
+    assert said(caplog) == f"{file}: expected a file of its own for what is written, found one that is read"
+    assert file.read_bytes() == content
+    assert distract([file], tmp_path / "nowhere" / "out.jsonl") == 1
+    assert said(caplog) == f"{tmp_path / 'nowhere'}: no such folder for the output"
+    assert distract([file], tmp_path) == 1
+    assert said(caplog) == f"{tmp_path}: expected a file to write, found a folder"
+
+
+def test_a_report_of_texts_without_distractors_is_an_error(english: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["distract", f"eng={english}", "--report"]) == 1
+    assert said(caplog) == f"{english}: expected distractors to report on, found none"
