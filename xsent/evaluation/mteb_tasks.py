@@ -102,7 +102,7 @@ class MtebEvaluator:
         for task in tqdm(self._tasks, desc=self.name, leave=False):
             name = task.metadata.name
             figure = self.figures[name]
-            value = 100 * _run(task, lambda texts: known[[self._row_of[text] for text in texts]])[figure]
+            value = 100 * run_task(task, lambda texts: known[[self._row_of[text] for text in texts]])[figure]
             metrics[f"{self.name}/{name}/{figure}"] = value
             zeros = zero_vectors(vectors[[self._row_of[text] for text in self._texts[name]]])
             details.append(self._detail(task, {figure: value, "zero_vectors": zeros}))
@@ -148,11 +148,11 @@ def _ask(task: Any) -> tuple[list[str], dict[str, float]]:
         asked.update(dict.fromkeys(texts))
         return random.standard_normal((len(texts), 2), dtype=np.float32)
 
-    figures = _run(task, note)
+    figures = run_task(task, note)
     return list(asked), figures
 
 
-def _run(task: Any, vectors: Callable[[Sequence[str]], Vectors]) -> dict[str, float]:
+def run_task(task: Any, vectors: Callable[[Sequence[str]], Vectors]) -> dict[str, float]:
     """What ``mteb`` computes of a task, by name."""
     with quiet_mteb() as mteb:
         from mteb.models import ModelMeta

@@ -1,0 +1,244 @@
+"""CLSD as a retrieval task of MTEB, scored by ``mteb`` itself and by us from the same vectors."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from xsent.evaluation.clsd_figures import ClsdSet
+from xsent.evaluation.discrimination import Bools, percent, verdicts
+from xsent.evaluation.evaluator import Evaluation
+from xsent.evaluation.mteb_data import TEST, quiet_mteb
+from xsent.evaluation.mteb_tasks import run_task
+from xsent.evaluation.test_sets import TestSetEvaluator, zero_vectors
+from xsent.similarity import cos_sim
+
+log = logging.getLogger(__name__)
+
+FIGURE = "recall_at_1"  # the main score of mteb's own CLSD tasks
+CLOSE = 1e-6  # cosines of float32 vectors that differ by less differ by rounding alone
+ROWS = 1024  # sources whose cosines with the whole pool are in memory at a time
+
+
+class Tasks(NamedTuple):
+    """The two tasks of a direction."""
+
+    pool: Any  # against all candidates of the direction
+    own: Any  # against each item's own candidates
+
+
+class Found(NamedTuple):
+    """Verdicts on N sources."""
+
+    right: Bools  # the translation is strictly nearer than every other text
+    close: Bools  # and the nearest other text is as near, but for rounding
+
+
+class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
+    """Share of the sources whose translation is found first, among all candidates and among its own distractors.
+
+    As in mteb's own tasks (``CrossLingualSemanticDiscriminationWMT19`` and ``...WMT21``) the pool of a direction is
+    made of every translation and every distractor of it, and a source has one right answer. Among an item's own
+    candidates the share is P@1 of the paper.
+
+    ``mteb`` ranks equal cosines by the ids of the documents, so that a tie may count as right or wrong with it; with us
+    a tie is wrong, as in the paper. A text that stands in the pool twice or more is several documents with ``mteb``, of
+    which one is right, and one text with us. How many sources either concerns is in the details (``pool_ties``,
+    ``ties``, ``pool_repeated``); the others have the same verdict.
+
+    Args:
+        name: prefix of the metrics.
+        root, directions: files and which directions of them, for ``read``; ``deu-fra`` has German sources and French
+            candidates.
+        read: ``(root, directions)`` -> sets.
+        missing: a direction without items is an ``error``, or left out with a ``note``.
+
+    Metrics:
+        ``<name>/<set>_<deu-fra>/mteb_pool_recall_at_1``, ``pool_recall_at_1``, ``mteb_p_at_1`` and ``p_at_1``, percent.
+
+    Source:
+        Michail et al. 2025 (arXiv:2502.08638); Muennighoff et al. 2023 (arXiv:2210.07316).
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        root: str | None,
+        directions: Sequence[str] | None,
+        read: Callable[[Any, Sequence[str] | None], Sequence[ClsdSet]],
+        missing: str,
+    ) -> None:
+        super().__init__(name=name, root=root, wanted=directions, read=read, missing=missing)
+
+    def check(self) -> None:
+        """Read the sets and make tasks of them.
+
+        Raises:
+            ImportError: ``mteb`` is not installed.
+        """
+        super().check()
+        assert self._tasks is not None
+
+    def texts(self) -> list[str]:
+        """All sentences, the distractors too."""
+        distractors = (text for one in self.test_sets for row in one.distractors for text in row)
+        return [*super().texts(), *distractors]
+
+    @cached_property
+    def _tasks(self) -> list[Tasks]:
+        with quiet_mteb():
+            return [self._tasks_of(items) for items in self.test_sets]
+
+    def _tasks_of(self, items: ClsdSet) -> Tasks:
+        languages = [items.source_lang, items.target_lang]
+        # The numbers of the sentences stand for them: mteb strips the texts of documents, and two might become one.
+        row_of = {text: str(row) for text, row in self._row_of.items()}
+        sources = [row_of[text] for text in items.source]
+        candidates = [[row_of[text] for text in row] for row in _candidates(items)]
+        pool, own = (
+            _task(f"{_item(items)}-{kind}", languages, sources, candidates, is_own=kind == "own")
+            for kind in ("pool", "own")
+        )
+        return Tasks(pool, own)
+
+    def score(self, vectors: Tensor) -> Evaluation:
+        """Figures from the vectors (N, D) of ``sentences()``."""
+        metrics: dict[str, float] = {}
+        details: list[dict[str, object]] = []
+        known = vectors.float()
+        by_number = known.numpy(force=True)
+        both = list(zip(self.test_sets, self._tasks, strict=True))
+        for items, tasks in tqdm(both, desc=self.name, leave=False):
+            with _no_bars_of_datasets():
+                shares = [
+                    run_task(task, lambda texts: by_number[[int(text) for text in texts]])[FIGURE] for task in tasks
+                ]
+            # It rounds shares to five digits; of fewer than 100,000 sources that leaves no doubt how many they were.
+            theirs = [100 * round(share * len(items.source)) / len(items.source) for share in shares]
+            pool, own = self._in_pool(items, known), self._among_own(items, known)
+            figures = {
+                "mteb_pool_recall_at_1": theirs[0], "pool_recall_at_1": percent(pool.right),
+                "mteb_p_at_1": theirs[1], "p_at_1": percent(own.right),
+            }  # fmt: skip
+            metrics |= {f"{self.name}/{_item(items)}/{name}": value for name, value in figures.items()}
+            details.append(self._detail(items, figures, pool, own, known))
+        return Evaluation(metrics, details)
+
+    def _among_own(self, items: ClsdSet, vectors: Tensor) -> Found:
+        source, *candidates = (
+            self.rows(vectors, column) for column in (items.source, *map(list, zip(*_candidates(items), strict=True)))
+        )
+        found = verdicts(source, candidates)
+        return Found(found.right, np.abs(found.margins) < CLOSE)
+
+    def _in_pool(self, items: ClsdSet, vectors: Tensor) -> Found:
+        texts = list(dict.fromkeys(text for row in _candidates(items) for text in row))
+        column_of = {text: column for column, text in enumerate(texts)}
+        pool = self.rows(vectors, texts)  # (P, D)
+        translations = torch.tensor([column_of[text] for text in items.target], device=vectors.device)  # (N,)
+        margins = []
+        sources = self.rows(vectors, items.source)  # (N, D)
+        for start in range(0, len(sources), ROWS):
+            cosines = cos_sim(sources[start : start + ROWS], pool)  # (n, P)
+            column = translations[start : start + ROWS, None]  # (n, 1)
+            others = cosines.scatter(1, column, -torch.inf).amax(dim=1)
+            margins.append(cosines.gather(1, column)[:, 0] - others)
+        margin = torch.cat(margins).numpy(force=True)  # (N,)
+        # A product of matrices may give equal vectors cosines that differ in the last bit.
+        return Found(margin >= CLOSE, np.abs(margin) < CLOSE)
+
+    def _detail(
+        self, items: ClsdSet, figures: Mapping[str, float], pool: Found, own: Found, vectors: Tensor
+    ) -> dict[str, object]:
+        everything = [text for row in _candidates(items) for text in row]
+        seen = Counter(everything)
+        detail: dict[str, object] = {
+            "evaluator": self.name, "direction": _item(items), **figures, "comparison": "strict",
+            "queries": len(items.source), "pool": len(everything), "pool_ties": int(pool.close.sum()),
+            "ties": int(own.close.sum()), "pool_repeated": sum(seen[text] > 1 for text in items.target),
+            "zero_vectors": zero_vectors(self.rows(vectors, [*items.source, *seen])),
+            "missing_languages": " ".join(self.absent),
+        }  # fmt: skip
+        log.info(
+            "%s: among all %d candidates %.2f (mteb %.2f), %d ties, %d translations stand there more than once; among"
+            " the own ones %.2f (mteb %.2f), %d ties",
+            _item(items), len(everything), figures["pool_recall_at_1"], figures["mteb_pool_recall_at_1"],
+            detail["pool_ties"], detail["pool_repeated"], figures["p_at_1"], figures["mteb_p_at_1"], detail["ties"],
+        )  # fmt: skip
+        return detail
+
+
+@contextmanager
+def _no_bars_of_datasets() -> Iterator[None]:
+    """Keep ``datasets`` from drawing a bar for each step of each task."""
+    import datasets
+
+    if datasets.are_progress_bars_disabled():
+        yield
+        return
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.enable_progress_bars()
+
+
+def _item(items: ClsdSet) -> str:
+    return f"{items.name}_{items.source_lang}-{items.target_lang}"
+
+
+def _candidates(items: ClsdSet) -> list[list[str]]:
+    """Of each item the translation, then its distractors."""
+    return [[text, *distractors] for text, distractors in zip(items.target, items.distractors, strict=True)]
+
+
+def _task(
+    name: str, languages: Sequence[str], sources: Sequence[str], candidates: Sequence[Sequence[str]], *, is_own: bool
+) -> Any:
+    """A retrieval task that holds its data, documents and their ids in the order of mteb's own CLSD tasks.
+
+    Args:
+        name: of the task.
+        languages: ISO 639-3, of sources and candidates.
+        sources: N queries.
+        candidates: of each the right answer, then wrong ones.
+        is_own: whether a query is compared with its own candidates alone.
+    """
+    from datasets import Dataset
+    from mteb.abstasks.retrieval import AbsTaskRetrieval
+    from mteb.abstasks.task_metadata import TaskMetadata
+
+    metadata = TaskMetadata(
+        name=name, dataset={"path": "local", "revision": "local"}, type="Retrieval", category="t2t",
+        description="Does a translation come before near-copies of it that mean something else?",
+        eval_splits=[TEST], eval_langs=list(languages), main_score=FIGURE,
+    )  # fmt: skip
+    queries = {f"Q{number}": text for number, text in enumerate(sources, start=1)}
+    documents = {
+        f"D{number}": text for number, text in enumerate((text for row in candidates for text in row), start=1)
+    }
+    ids = iter(documents)
+    ids_of = {query: [next(ids) for _ in row] for query, row in zip(queries, candidates, strict=True)}
+    task: Any = type("ClsdTask", (AbsTaskRetrieval,), {"metadata": metadata})()
+    task.dataset = {
+        "default": {
+            TEST: {
+                "queries": Dataset.from_dict({"id": list(queries), "text": list(queries.values())}),
+                "corpus": Dataset.from_dict({"id": list(documents), "text": list(documents.values())}),
+                "relevant_docs": {query: {first: 1} for query, (first, *_) in ids_of.items()},
+                "top_ranked": ids_of if is_own else None,
+            }
+        }
+    }
+    task.data_loaded = True
+    return task
