@@ -208,3 +208,14 @@ def test_edges_that_do_not_ascend_are_refused(edges: list[float]) -> None:
             name="clsd", root=None, directions=None, read=lambda root, wanted: [], missing="error", pivot=NoPivot(),
             levenshtein=[0, 1], jaccard=edges,
         )  # fmt: skip
+
+
+def test_difficulty_is_told_once_for_each_set_of_candidates(caplog: pytest.LogCaptureFixture) -> None:
+    again = Items(source_lang="spa", source=["s1", "s0"])  # other queries, the same candidates
+    scored = evaluator(Items(), again)
+    with caplog.at_level("INFO"):
+        (row,) = scored.score(at_angles(ANGLES, scored.sentences())).tables["clsd_difficulty"]
+    assert (row["set"], row["language"], row["original_jaccard_n"]) == ("toy", "fra", 4)
+    # 2 of 4 words twice; 1 of 3 and 1 of 3.
+    assert row["original_jaccard_mean"] == pytest.approx((1 / 2 + 1 / 2 + 1 / 3 + 1 / 3) / 4)
+    assert sum("Jaccard" in message for message in caplog.messages) == 1

@@ -122,16 +122,23 @@ def error_buckets(found: Sequence[Compared], edges: Mapping[str, Sequence[float]
 
 
 def difficulty_rows(sets: Sequence[ClsdSet]) -> list[Row]:
-    """How alike distractors are to their originals and among themselves, for each set of candidates."""
-    rows: list[Row] = []
+    """How alike distractors are to their originals and among themselves, by corpus and language of the candidates.
+
+    An item of several directions counts once.
+    """
+    candidates: dict[tuple[str, str], dict[str, tuple[str, list[str]]]] = {}
     for items in sets:
-        found = difficulty(zip(items.target, items.distractors, strict=True))
+        of_language = candidates.setdefault((items.name, items.target_lang), {})
+        of_language |= zip(items.ids, zip(items.target, items.distractors, strict=True), strict=True)
+    rows: list[Row] = []
+    for (name, language), by_id in candidates.items():
+        found = difficulty(by_id.values())
         spreads = {
             f"{name}_jaccard_{field}": value
             for name, spread in found._asdict().items()
             for field, value in spread._asdict().items()
         }
-        rows.append({"set": items.name, "language": items.target_lang, **spreads})
+        rows.append({"set": name, "language": language, **spreads})
     return rows
 
 
