@@ -29,8 +29,8 @@ PAIRS = [
 @pytest.fixture(scope="module")
 def base() -> SentenceEncoder:
     return small_transformer(
-        name="small", path=None, layers=2, heads=4, feed_forward=64, dropout=0.1, vector_std=0.1, comparing=None, max_length=64,
-        pooling="mean", seed=3,
+        name="small", path=None, layers=2, heads=4, feed_forward=64, dropout=0.1, vector_std=0.1, comparing=None,
+        max_length=64, pooling="mean", seed=3,
     )  # fmt: skip
 
 

@@ -35,9 +35,9 @@ def small_transformer(
 ) -> SentenceEncoder:
     """A BERT of a few layers over the pieces and piece vectors of a static encoder.
 
-    It has the special tokens, segments and positions that pairs of sentences need. Its layers are drawn small, so that its
-    first sentence vectors are close to the static encoder's, a mean of piece vectors; but for ``comparing``, with which
-    the first layer begins as one that compares the two sides of a pair (``_compare_sides``).
+    It has the special tokens, segments and positions that pairs of sentences need. Its layers are drawn small, so that
+    its first sentence vectors are close to the static encoder's, a mean of piece vectors; but for ``comparing``, with
+    which the first layer begins as one that compares the two sides of a pair (``_compare_sides``).
 
     Args:
         name: for tables and messages.
