@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import multiprocessing
+import resource
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -9,18 +13,18 @@ from xsent.append_only import AppendOnly
 
 def test_what_was_added_is_read_in_order(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "file.jsonl"
-    with AppendOnly(path) as file:
+    with AppendOnly(path, wait=False) as file:
         assert file.read() == []
         file.add([{"a": 1}, {"b": "ü"}])
         file.add([{"c": None}])
-    with AppendOnly(path) as file:
+    with AppendOnly(path, wait=False) as file:
         assert file.read() == [{"a": 1}, {"b": "ü"}, {"c": None}]
 
 
 def test_a_line_that_a_kill_cut_short_is_left_out_and_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "file.jsonl"
     path.write_text('{"a": 1}\n{"b": ')
-    with AppendOnly(path) as file:
+    with AppendOnly(path, wait=False) as file:
         assert file.read() == [{"a": 1}]
         file.add([{"c": 3}])
         assert file.read() == [{"a": 1}, {"c": 3}]
@@ -31,7 +35,7 @@ def test_a_whole_line_that_is_no_object_is_an_error_with_its_line(tmp_path: Path
     path = tmp_path / "file.jsonl"
     path.write_text('{"a": 1}\nnothing\n')
     with (
-        AppendOnly(path) as file,
+        AppendOnly(path, wait=False) as file,
         pytest.raises(ValueError, match=r"file\.jsonl:2: expected a JSON object, found 'not"),
     ):
         file.read()
@@ -39,8 +43,45 @@ def test_a_whole_line_that_is_no_object_is_an_error_with_its_line(tmp_path: Path
 
 def test_one_process_at_a_time_has_the_file(tmp_path: Path) -> None:
     path = tmp_path / "file.jsonl"
-    with AppendOnly(path), pytest.raises(BlockingIOError, match="another process writes"), AppendOnly(path):
+    with AppendOnly(path, wait=False), pytest.raises(BlockingIOError, match="another process writes"), AppendOnly(path, wait=False):
         pass
-    with AppendOnly(path):
+    with AppendOnly(path, wait=False):
         pass
     assert not list(tmp_path.glob("*.lock"))
+
+
+def _add(path: Path, number: int) -> None:
+    with AppendOnly(path, wait=True) as file:
+        seen = len(file.read())
+        time.sleep(0.2)
+        file.add([{"number": number, "seen": seen}])
+
+
+def test_who_waits_finds_what_the_other_process_has_added(tmp_path: Path) -> None:
+    path = tmp_path / "file.jsonl"
+    processes = [multiprocessing.Process(target=_add, args=(path, number)) for number in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    with AppendOnly(path, wait=False) as file:
+        assert [one["seen"] for one in file.read()] == [0, 1]
+
+
+def test_after_a_full_disk_nothing_half_written_is_left_and_the_file_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "file.jsonl"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with AppendOnly(path, wait=False) as file:
+            file.add([{"a": 1}])
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50, limits[1]))
+            with pytest.raises(OSError, match="File too large"):
+                file.add([{"b": "x" * 100}])
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            file.add([{"c": 3}])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    with AppendOnly(path, wait=False) as file:
+        assert file.read() == [{"a": 1}, {"c": 3}]

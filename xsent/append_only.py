@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from filelock import FileLock, Timeout
+
+log = logging.getLogger(__name__)
 
 
 class AppendOnly:
@@ -20,24 +24,29 @@ class AppendOnly:
 
     Args:
         path: of the file; made, with its folder, when the first object is added.
+        wait: while another process has the file, wait for it; otherwise refuse.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait: bool) -> None:
         self.path = path
+        self.wait = wait
         self._lock = FileLock(f"{path}.lock")
-        self._file: BinaryIO | None = None
+        self._file: io.FileIO | None = None
 
     def __enter__(self) -> Self:
         """Take the file.
 
         Raises:
-            BlockingIOError: another process has it.
+            BlockingIOError: another process has it, and is not waited for.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise BlockingIOError(f"{self.path}: another process writes to this file; wait for it") from None
+            if not self.wait:
+                raise BlockingIOError(f"{self.path}: another process writes to this file; wait for it") from None
+            log.info("%s: another process writes to this file; waiting for it", self.path)
+            self._lock.acquire()
         return self
 
     def __exit__(
@@ -72,7 +81,7 @@ class AppendOnly:
         return found
 
     def add(self, objects: Iterable[Mapping[str, object]]) -> None:
-        """Append objects, on disk when this returns.
+        """Append objects, on disk when this returns, or none of them.
 
         Raises:
             OSError: the disk is full; what was there before stays.
@@ -80,13 +89,23 @@ class AppendOnly:
         if self._file is None:
             self._file = self._opened()
         lines = "".join(json.dumps(one, ensure_ascii=False, sort_keys=True) + "\n" for one in objects)
-        self._file.write(lines.encode("utf-8", "surrogatepass"))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        end = self._file.tell()
+        try:
+            # Not buffered: what could not be written is not written later either.
+            left = memoryview(lines.encode("utf-8", "surrogatepass"))
+            while left:
+                left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            if self._file.tell() > end:
+                self._file.truncate(end)
+            raise
 
-    def _opened(self) -> BinaryIO:
+    def _opened(self) -> io.FileIO:
         if self.path.is_file():
             content = self.path.read_bytes()
             with self.path.open("r+b") as file:
                 file.truncate(content.rfind(b"\n") + 1)
-        return self.path.open("ab")
+        opened = self.path.open("ab", buffering=0)
+        opened.seek(0, os.SEEK_END)
+        return opened

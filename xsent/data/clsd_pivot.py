@@ -181,7 +181,7 @@ class Pivot:
     def _translations(self, translator: Translator, source_lang: str, texts: Sequence[str]) -> dict[str, str]:
         """The translation of each text, from the cache or else now."""
         key = hashlib.sha256(f"{translator.digest()} {source_lang} {self.language}".encode()).hexdigest()
-        file = AppendOnly(self.cache_dir / f"{key}.jsonl")
+        file = AppendOnly(self.cache_dir / f"{key}.jsonl", wait=True)
         known = _known(file)
         if all(_digest(text) in known for text in texts):
             return {text: known[_digest(text)] for text in texts}

@@ -49,7 +49,7 @@ class Ledger:
         self.model = model
         self.answers: dict[str, Answer] = {}  # by key
         self.usage = NOTHING  # of the model, what was lost included
-        self._file = AppendOnly(path)
+        self._file = AppendOnly(path, wait=False)
 
     @property
     def path(self) -> Path:
