@@ -185,6 +185,8 @@ def test_candidates_that_the_encoder_cuts_are_counted_where_it_can_tell() -> Non
     # All three candidates of the first item, and "elle pleut" of the second one.
     assert scored.metrics["clsd/toy_deu-fra/truncated"] == 4
     assert [row["truncated"] for row in scored.tables["clsd_items"]] == [3, 1]
+    tell_cuts(told, object())  # another encoder, which cannot tell
+    assert math.isnan(told.score(vectors).metrics["clsd/toy_deu-fra/truncated"])
 
 
 def test_rows_of_a_table_say_their_space() -> None:

@@ -58,9 +58,6 @@ class ClsdEvaluator(TestSetEvaluator[ClsdSet]):
         levenshtein, jaccard: edges of the buckets that errors are counted in, ascending, by how similar the translation
             and the nearest distractor are worded; each bucket holds its lower edge, the last one both.
 
-    Attributes:
-        cuts: whether an encoder cuts each of some sentences, set by ``tell_cuts``; None: not known.
-
     Metrics:
         ``<name>/<set>_<deu-fra>/p_at_1``, percent; ``ties``, how many items are errors because the nearest distractor
         is as near as the translation; ``truncated``, how many candidates the encoder does not read to their end.
@@ -96,7 +93,17 @@ class ClsdEvaluator(TestSetEvaluator[ClsdSet]):
             if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
                 raise ValueError(f"evaluator.{option}={edges}: expected two edges or more, ascending")
         self.pivot = pivot
-        self.cuts: Cuts | None = None
+        self._cuts: Cuts | None = None
+
+    @property
+    def cuts(self) -> Cuts | None:
+        """Whether the encoder that is scored cuts each of some sentences; None: not known."""
+        return self._cuts
+
+    @cuts.setter
+    def cuts(self, cuts: Cuts | None) -> None:
+        self._cuts = cuts
+        self.__dict__.pop("_is_cut", None)  # that of another encoder
 
     # ---- what is read
 

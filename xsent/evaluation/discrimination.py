@@ -50,8 +50,8 @@ def verdicts(source: Tensor, candidates: Sequence[Tensor]) -> Verdicts:
     Source:
         Michail et al. 2025 (arXiv:2502.08638), P@1; the strict inequality is the released notebook's.
     """
-    # One way for all candidates, and one layout, which decides the order of sums: equal vectors have equal cosines to the
-    # last bit.
+    # One way for all candidates, and one layout, which decides the order of sums: equal vectors have equal cosines to
+    # the last bit.
     columns = [pairwise_cos_sim(source.float(), column.float().contiguous()) for column in candidates]
     cosines: NDArray[np.float32] = torch.stack(columns, dim=1).numpy(force=True)  # (N, 1 + K)
     return Verdicts(cosines, cosines[:, 1:].argmax(axis=1).astype(np.int64))

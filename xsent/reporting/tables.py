@@ -12,7 +12,10 @@ from rich.table import Table
 
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
 # Percent and Spearman x 100 have two decimals; these are numbers around 1.
-FINE = ("threshold", "align", "uniform", "cosine_distance", "drift", "ttr_ratio")
+FINE = (
+    "threshold", "align", "uniform", "cosine_distance", "drift", "ttr_ratio", "_cross", "_mono", "normaliser",
+    "mean_parallel", "mean_unrelated",
+)  # fmt: skip
 # How sure a figure is, and what errors are like: too many rows for a screen.
 IN_FILES = re.compile(r"sd_|p_(?!at_)|levenshtein_|jaccard_")
 

@@ -105,19 +105,19 @@ def name_models(config: dict[str, Any]) -> None:
     recipe, evaluator = config.get("recipe") or {}, config.get("evaluator") or {}
     evaluators = [evaluator, *(member for member in evaluator.get("members", {}).values() if member)]
     for part in (recipe, *evaluators):
-        _name_model(part, "teacher", "encoder", seed=config.get("seed", 0), is_needed=part is recipe)
+        _name_model(config, part, "teacher", "encoder", is_needed=part is recipe)
     for part in evaluators:
-        _name_model(part.get("pivot") or {}, "translator", "translator", seed=config.get("seed", 0), is_needed=False)
+        _name_model(config, part.get("pivot") or {}, "translator", "translator", is_needed=False)
 
 
-def _name_model(part: dict[str, Any], option: str, group: str, *, seed: int, is_needed: bool) -> None:
+def _name_model(config: dict[str, Any], part: dict[str, Any], option: str, group: str, *, is_needed: bool) -> None:
     if option not in part:
         return
     path = part.pop(f"{option}_path", None)
     if part[option] is None and (path is not None or is_needed):
         raise ValueError(f"{option}=null: expected the name of a file of conf/{group}")
     if isinstance(part[option], str):
-        part[option] = _model_config(part[option], path, option, group, seed=seed) | {"_partial_": True}
+        part[option] = _model_config(part[option], path, option, group, seed=config["seed"]) | {"_partial_": True}
 
 
 def _model_config(name: str, path: str | None, option: str, group: str, *, seed: int) -> dict[str, Any]:
