@@ -15,7 +15,7 @@ from pathlib import Path
 from hydra import compose, initialize_config_dir
 
 from xsent.data.xsimpp import augment_file
-from xsent.reporting.tables import FINE
+from xsent.reporting.tables import decimals
 from xsent.run import evaluate, load_config, register_resolvers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,7 +60,7 @@ def markdown(name: str, by_encoder: Mapping[str, Mapping[str, float]]) -> str:
     lines = [f"| {name} | " + " | ".join(by_encoder) + " |", "| --- |" + " ---: |" * len(by_encoder)]
     for row in rows:
         item = row.removeprefix(f"test/{name}/original/").replace("/", " ")
-        digits = 4 if item.endswith(FINE) else 2
+        digits = decimals(item)
         lines.append(
             f"| {item} | " + " | ".join(f"{metrics[row]:.{digits}f}" for metrics in by_encoder.values()) + " |"
         )

@@ -84,6 +84,13 @@ def test_thresholds_and_distances_keep_the_digits_that_tell_them_apart() -> None
     assert texts == ["63.16", "1.1723", "-3.8822"]
 
 
+def test_numbers_of_things_have_no_decimals() -> None:
+    _, rows = grid(
+        {"test/clsd/deu-fra/ties": 3.0, "test/clsd/deu-fra/p_at_1": 3.0, "test/clsd/fra/normaliser": 0.3}, {}
+    )
+    assert [row[1] for row in rows] == ["3", "3.00", "0.3000"]
+
+
 def test_p_values_and_buckets_of_errors_are_left_to_the_files_and_precision_is_shown() -> None:
     names = ["p_xsim", "sd_xsim", "p_at_1", "levenshtein_0.9_to_1", "jaccard_0_to_0.3"]
     _, rows = grid({f"test/clsd/original/deu/{name}": 1.0 for name in names}, {})

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
+from xsent.reporting.tables import decimals
+
 ONE = {"": ""}  # one row of ours, as the metrics are called
 WIDE = 8  # columns; a table of more is turned on screen, where models then stand side by side
 
@@ -56,7 +58,10 @@ def _ours(name: str, prefix: str, columns: Sequence[str | None], metrics: Mappin
     return [
         [
             f"{name}, {space}" if len(spaces) > 1 else name,
-            *("" if space not in column else f"{column[space]:.2f}" for column in found),
+            *(
+                "" if space not in column else f"{column[space]:.{decimals(metric or '')}f}"
+                for metric, column in zip(columns, found, strict=True)
+            ),
         ]
         for space in spaces
     ]

@@ -11,11 +11,12 @@ from typing import NamedTuple
 from rich.table import Table
 
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
-# Percent and Spearman x 100 have two decimals; these are numbers around 1.
+# Percent and Spearman x 100 have two decimals; these are numbers around 1 and below,
 FINE = (
     "threshold", "align", "uniform", "cosine_distance", "drift", "ttr_ratio", "_cross", "_mono", "normaliser",
     "mean_parallel", "mean_unrelated",
 )  # fmt: skip
+COUNTS = ("ties", "truncated", "errors", "only_direct", "only_pivot", "_n")  # and these are numbers of things
 # How sure a figure is, and what errors are like: too many rows for a screen.
 IN_FILES = re.compile(r"sd_|p_(?!at_)|levenshtein_|jaccard_")
 
@@ -84,10 +85,17 @@ def grid(metrics: Mapping[str, float], expected: Mapping[str, float]) -> tuple[l
     return header, rows
 
 
+def decimals(metric: str) -> int:
+    """How many digits after the point a figure is shown with, by the end of its name."""
+    if metric.endswith(COUNTS):
+        return 0
+    return 4 if metric.endswith(FINE) else 2
+
+
 def _texts(cell: Cell | None, with_paper: bool) -> list[str]:
     if cell is None:
         return ["", "", ""] if with_paper else [""]
-    digits = 4 if cell.row.endswith(FINE) else 2
+    digits = decimals(cell.row)
     ours = f"{cell.ours:.{digits}f}"
     if not with_paper:
         return [ours]
