@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -128,9 +129,19 @@ def test_a_number_of_distractors_can_be_demanded(tmp_path: Path) -> None:
     path = write(tmp_path / RELEASED, HEADER, *ROWS)
     assert read(path, distractors=2)
     with pytest.raises(
-        ValueError, match=r"csv:2: expected 4 distractors in fra, as evaluator.distractors says, found 2"
+        ValueError, match=r"csv:2: expected 4 distractors in fra, as evaluator.read.distractors says, found 2"
     ):
         read(path, distractors=4)
+    with pytest.raises(ValueError, match=r"evaluator\.read\.distractors=0: expected at least 1, or null"):
+        read(path, distractors=0)
+
+
+def test_files_of_a_folder_have_the_same_number_of_distractors(tmp_path: Path) -> None:
+    first = write(tmp_path / RELEASED, HEADER, *ROWS)
+    second = write_rows(tmp_path / "some.jsonl", {"texts": {"deu": "a", "fra": "b"}, "distractors": {"fra": ["c"]}})
+    message = rf"{re.escape(str(second))}: expected 2 distractors of each text, as in {re.escape(str(first))}, found 1"
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path)
 
 
 # ---- JSON lines

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ from tests.models.small_translators import save_m2m100, sentences
 from xsent.append_only import AppendOnly
 from xsent.data.clsd import ClsdSet, read_clsd
 from xsent.data.clsd_pivot import Pivot
-from xsent.models.translator import Translator
+from xsent.models.translator import Translation, Translator
 
 HEADER = "Index,French,German,de_adv1,de_adv2,fr_adv1,fr_adv2"
 OTHER = "Index,French,German,de_adv1,fr_adv1"
@@ -84,7 +87,23 @@ def test_a_distractor_that_translation_made_equal_is_kept_and_said(
     assert found[0].distractors[0] == ["one", "four"]
     assert found[1].distractors[0] == ["two", "two"]
     (message,) = [record.getMessage() for record in caplog.records]
-    assert message.startswith("wmt19 deu-fra in eng: 1 of 2 items have a distractor that equals the translation")
+    assert message == (
+        "wmt19 deu-fra in eng: 1 of 2 items have a distractor that equals the translation; they are errors; ties,"
+        " unless another distractor is nearer still"
+    )
+
+
+def test_a_few_texts_may_be_the_same_in_both_languages(tmp_path: Path, direct: list[ClsdSet]) -> None:
+    assert of_files(write(tmp_path / "MT.csv", HEADER, "0,un,One,zwei,three,trois,quatre", ENGLISH[1]))(direct)
+
+
+def test_texts_in_the_pivot_language_stay_as_they_are_in_translated_files(tmp_path: Path) -> None:
+    row = {"id": "0", "texts": {"deu": "eins", "eng": "one"}, "distractors": {"eng": ["two"]}}
+    direct = read_clsd(str(write(tmp_path / "a.jsonl", json.dumps(row))), None, distractors=None)
+    made = write(tmp_path / "b.jsonl", json.dumps(row | {"texts": {"deu": "One", "eng": "one"}}))
+    assert of_files(made)(direct)
+    with pytest.raises(ValueError, match=r"a\.jsonl: expected texts in eng, found 1 of 1 sources of a deu-eng"):
+        of_files(tmp_path / "a.jsonl").check(direct)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +114,12 @@ def test_a_distractor_that_translation_made_equal_is_kept_and_said(
         ([HEADER, *ENGLISH[::-1]], r"MT\.csv:2: expected the item '0' of wmt19 deu-fra, found '1'"),
         ([HEADER, ENGLISH[0], "7,a,b,c,d,e,f"], r"MT\.csv:3: expected the item '1' of wmt19 deu-fra, found '7'"),
         ([OTHER, "0,a,b,c,d", "1,a,b,c,d"], r"MT\.csv:2: expected 2 distractors, as wmt19"),
-        ([HEADER, *DIRECT], r"MT\.csv: expected texts in eng, found those of wmt19 deu-fra themselves"),
+        ([HEADER, *DIRECT], r"MT\.csv: expected texts in eng, found 2 of 2 sources of wmt19 deu-fra as .* 'eins'"),
+        ([HEADER, "0,un,x,y,z,p,q", "1,bleu,a,b,c,d,e"], r"MT\.csv: .*, found 2 of 2 translations of wmt19 deu-fra"),
+        (
+            [HEADER, "0,a,b,c,d,trois,quatre", "1,e,f,g,h,i,jaune"],
+            r"MT\.csv: expected texts in eng, found 3 of 4 distractors of wmt19 deu-fra as they are there",
+        ),
         ([HEADER, ENGLISH[0], "1,a,b,c,,e,f"], r"MT\.csv:3: expected a text and 2 distractors in deu"),
     ],
 )  # fmt: skip
@@ -148,10 +172,11 @@ class Watched(Translator):
         super().__init__(**options)
         self.asked: list[str] = []
         self.dies_after: int | None = None
+        self.loads = 0
 
     def translate(
         self, texts: Sequence[str], *, source_lang: str, target_lang: str, progress: bool
-    ) -> Iterator[dict[int, str]]:
+    ) -> Iterator[dict[int, Translation]]:
         self.asked += texts
         made = super().translate(texts, source_lang=source_lang, target_lang=target_lang, progress=False)
         for number, batch in enumerate(made):
@@ -159,14 +184,22 @@ class Watched(Translator):
                 raise KeyboardInterrupt
             yield batch
 
+    @cached_property
+    def _transformer(self) -> Any:
+        self.loads += 1
+        return super()._transformer
+
+
+OPTIONS: dict[str, Any] = {
+    "name": "small", "beams": 1, "max_length": 24, "precision": "float32", "prefix": "", "source_codes": None,
+    "target_codes": None,
+}  # fmt: skip
+
 
 @pytest.fixture
 def make(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Watched]:
     monkeypatch.setattr("xsent.models.translator.CPU_TOKENS", 60)
-    return partial(
-        Watched, name="small", folder=folder, beams=1, max_length=24, precision="float32", prefix="",
-        source_codes=None, target_codes=None,
-    )  # fmt: skip
+    return partial(Watched, folder=folder, **OPTIONS)
 
 
 @pytest.fixture
@@ -204,7 +237,7 @@ def test_every_text_that_is_not_in_the_pivot_language_is_translated(
     assert found[1].source == items[1].source
     for place, text in enumerate(items[0].source):
         (alone,) = translator.translate([text], source_lang="deu", target_lang="eng", progress=False)
-        assert found[0].source[place] == found[1].target[place] == alone[0]
+        assert found[0].source[place] == found[1].target[place] == alone[0].text
 
 
 def test_a_text_is_translated_once_wherever_it_occurs(
@@ -222,8 +255,80 @@ def test_a_second_run_finds_everything_and_never_loads_the_weights(
     found = by_translator(first, tmp_path)(items)
     assert by_translator(again, tmp_path)(items) == found
     assert again.asked == []
-    assert "_transformer" in vars(first)
-    assert "_transformer" not in vars(again)
+    assert (first.loads, again.loads) == (1, 0)
+
+
+def test_the_weights_are_loaded_once_for_all_languages_and_forgotten_after_the_last_text(
+    tmp_path: Path, direct: list[ClsdSet], make: Callable[..., Watched]
+) -> None:
+    whole, dying = make(), make()
+    assert by_translator(whole, tmp_path / "whole")(direct)
+    dying.dies_after = 0
+    with pytest.raises(KeyboardInterrupt):
+        by_translator(dying, tmp_path / "killed")(direct)
+    for one in (whole, dying):
+        assert one.loads == 1
+        assert "_transformer" not in vars(one)
+
+
+def test_what_was_cut_is_said_by_every_run(
+    tmp_path: Path, items: list[ClsdSet], make: Callable[..., Watched], caplog: pytest.LogCaptureFixture
+) -> None:
+    said = []
+    for one in (make(max_length=8), make(max_length=8)):
+        caplog.clear()
+        by_translator(one, tmp_path)(items)
+        said.append([record.getMessage() for record in caplog.records if record.levelno == logging.WARNING])
+    german = {*items[0].source, *items[1].target, *(text for row in items[1].distractors for text in row)}
+    (made,) = tmp_path.glob("*.jsonl")
+    lines = AppendOnly(made, wait=False).read()
+    cut = sum(line["cut"] for line in lines)
+    assert len(lines) == len(german)
+    assert cut >= sum(len(one.tokenizer(text)["input_ids"]) > 8 for text in german) > 0
+    expected = f"{cut} of {len(german)} texts in deu, or their translations, were cut at translator.max_length tokens"
+    assert said == [[expected], [expected]]
+
+
+class Slow(Translator):
+    """A real one that says when it has its first batch, and hands it out when it is told to."""
+
+    begun: Event
+    go_on: Event
+
+    def translate(
+        self, texts: Sequence[str], *, source_lang: str, target_lang: str, progress: bool
+    ) -> Iterator[dict[int, Translation]]:
+        for batch in super().translate(texts, source_lang=source_lang, target_lang=target_lang, progress=False):
+            self.begun.set()
+            assert self.go_on.wait(60)
+            yield batch
+
+
+def translate_slowly(folder: Path, cache_dir: Path, items: list[ClsdSet], begun: Event, go_on: Event) -> None:
+    slow = Slow(folder=folder, **OPTIONS)
+    slow.begun, slow.go_on = begun, go_on
+    by_translator(slow, cache_dir)(items)
+
+
+def test_of_two_processes_one_translates_and_the_other_waits_for_it(
+    tmp_path: Path, folder: Path, items: list[ClsdSet], translator: Watched, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    spawn = get_context("spawn")
+    begun, go_on = spawn.Event(), spawn.Event()
+    other = spawn.Process(target=translate_slowly, args=(folder, tmp_path, items, begun, go_on))
+    other.start()
+    try:
+        assert begun.wait(60)
+        threading.Timer(0.3, go_on.set).start()
+        found = by_translator(translator, tmp_path)(items)
+    finally:
+        go_on.set()
+        other.join(60)
+    assert other.exitcode == 0
+    assert "another process writes to this file; waiting for it" in caplog.text
+    assert (translator.asked, translator.loads) == ([], 0)
+    assert found == by_translator(Watched(folder=folder, **OPTIONS), tmp_path / "alone")(items)
 
 
 def test_a_killed_run_continues_with_what_is_missing(
@@ -235,7 +340,7 @@ def test_a_killed_run_continues_with_what_is_missing(
     with pytest.raises(KeyboardInterrupt):
         by_translator(dying, tmp_path / "killed")(items)
     (file,) = (tmp_path / "killed").glob("*.jsonl")
-    kept = len(AppendOnly(file).read())
+    kept = len(AppendOnly(file, wait=False).read())
     assert 0 < kept < len(dying.asked)
     with file.open("ab") as torn:
         torn.write(b'{"text": "half a li')

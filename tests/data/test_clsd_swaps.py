@@ -7,6 +7,7 @@ import io
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,9 @@ ADDITION = SWAP | {
 FRENCH = SWAP | {
     "AdversarialText": 'Il lit "oui".', "AdversarialExample": "fr_adv1", "POSTag": "VERB", "SemanticallyEquivalent": "1"
 }  # fmt: skip
-CORPUS = ClsdSet("wmt19", "fra", "deu", ["7"], ['Il dit "oui".'], ["Er sagt ja."], [["Er ging.", "Er sagt nein."]])
+CORPUS = ClsdSet(
+    "wmt19", "fra", "deu", ["7"], ['Il dit "oui".'], ["Er sagt ja."], [["Er ging.", "Er sagt nein.", "Er sagt oft ja."]]
+)
 
 
 class Tagger:
@@ -45,6 +48,11 @@ class Tagger:
 
     def digest(self) -> str:
         return "by hand"
+
+
+def many(count: int, start: int = 10) -> list[dict[str, str]]:
+    """As many rows of good swaps, each of a corpus row of its own."""
+    return [SWAP | {"RowIndex": str(start + number)} for number in range(count)]
 
 
 def table(path: Path, *rows: dict[str, str], columns: Sequence[str] = COLUMNS, encoding: str = "utf-8") -> str:
@@ -109,8 +117,15 @@ def test_files_and_folders_do(tmp_path: Path) -> None:
 
 
 def test_words_are_those_the_annotation_names_where_more_than_a_token_differs(tmp_path: Path) -> None:
-    path = table(tmp_path / "a.tsv", SWAP | {"AdversarialText": "Er sagt nein ."})
-    assert read_annotated_swaps(path, [], keep_equivalent=True)[0].words == [("ja", "nein")]
+    path = table(tmp_path / "a.tsv", SWAP | {"AdversarialText": "Er sagt nein ."}, *many(9))
+    assert read_annotated_swaps(path, [], keep_equivalent=True)[0].words == [("ja", "nein")] * 10
+
+
+def test_swaps_that_are_none_are_refused(tmp_path: Path) -> None:
+    rows = [row | {"AdversarialText": f"Ganz anderer Satz {row['RowIndex']}"} for row in many(2)]
+    said = r"a\.tsv:2: expected a distractor that differs from its original in one token, found 'Ganz.*; 2 of 11 swaps"
+    with pytest.raises(ValueError, match=said):
+        read_annotated_swaps(table(tmp_path / "a.tsv", *rows, *many(9, start=20)), [], keep_equivalent=True)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +139,15 @@ def test_words_are_those_the_annotation_names_where_more_than_a_token_differs(tm
         ({"RowIndex": "seven"}, "expected a Dataset and the number of a row in it, found 'wmt19' and 'seven'"),
         ({"Dataset": ""}, "expected a Dataset and the number of a row in it, found '' and '7'"),
         ({"AdversarialText": " "}, "expected a text in AdversarialText, found none"),
-        ({"AdversarialExample": "de_adv2"}, r"expected each distractor once, found wmt19/7/2 as in .*:2"),
+        (
+            {"AdversarialText": "Er sagt ja."},
+            "expected an AdversarialText other than the original, found 'Er sagt ja.'",
+        ),
+        ({"AdversarialText": "Er sagt  ja. "}, "expected an AdversarialText other than the original"),
+        (
+            {"AdversarialExample": "de_adv2", "Dataset": "WMT19"},
+            r"expected each distractor once, found wmt19/7/2 as in .*:2",
+        ),
     ],
 )
 def test_a_row_that_is_not_as_it_should_be_is_named(tmp_path: Path, changed: dict[str, str], said: str) -> None:
@@ -162,8 +185,17 @@ def test_missing_tables_are_named(tmp_path: Path) -> None:
 
 
 def test_a_table_of_another_corpus_is_refused(tmp_path: Path) -> None:
-    path = table(tmp_path / "a.tsv", SWAP | {"OriginalTextGerman": "Er sagt: ja."})
-    with pytest.raises(ValueError, match=r"a\.tsv:2: expected the texts of row 7 of wmt19, found others; 1 of 1 rows"):
+    said = r"a\.tsv:2: expected the originals of row 7 of wmt19, found others; those of 1 of 1 rows"
+    for name in ("wmt19", "WMT19"):
+        path = table(tmp_path / "a.tsv", SWAP | {"OriginalTextFrench": 'Il dit: "oui".', "Dataset": name})
+        with pytest.raises(ValueError, match=said):
+            read_annotated_swaps(path, [CORPUS], keep_equivalent=True)
+
+
+def test_a_table_of_other_distractors_is_refused(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.tsv", SWAP, SWAP | {"AdversarialExample": "de_adv1"})
+    said = r"a\.tsv:3: expected the distractors of row 7 of wmt19, found others; those of 1 of 2 rows"
+    with pytest.raises(ValueError, match=said):
         read_annotated_swaps(path, [CORPUS], keep_equivalent=True)
 
 
@@ -175,9 +207,13 @@ def test_a_table_is_compared_with_the_corpus_of_its_own_languages(tmp_path: Path
 
 def test_a_distractor_that_is_another_in_the_corpus_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    path = table(tmp_path / "a.tsv", SWAP, SWAP | {"AdversarialExample": "de_adv1"}, SWAP | {"Dataset": "wmt21"})
-    read_annotated_swaps(path, [CORPUS], keep_equivalent=True)
-    assert "1 of 2 annotated distractors are not those of their corpus (deu wmt19/7/1)" in caplog.text
+    rows = [*many(9), many(1)[0] | {"AdversarialExample": "de_adv1"}, SWAP | {"Dataset": "wmt21"}]
+    ids = [row["RowIndex"] for row in many(9)]
+    corpus = replace(
+        CORPUS, ids=ids, source=CORPUS.source * 9, target=CORPUS.target * 9, distractors=CORPUS.distractors * 9
+    )
+    read_annotated_swaps(table(tmp_path / "a.tsv", *rows), [corpus], keep_equivalent=True)
+    assert "1 of 10 annotated distractors are not those of their corpus (deu wmt19/10/1)" in caplog.text
 
 
 def test_swaps_are_found_by_rule_and_tagged() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class Corpus:
     source_lang: str = "fra"
     target_lang: str = "deu"
     name: str = "wmt19"
+    ids: list[str] = field(default_factory=lambda: ["0", "1"])
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,29 @@ def test_a_corpus_is_in_the_normaliser_once_whatever_directions_are_read() -> No
     assert one.digest() == both.digest()
 
 
+@pytest.mark.parametrize("n_unrelated", [None, 1])
+def test_the_normaliser_is_of_the_rows_of_both_directions_in_whatever_order_and_choice(n_unrelated: int | None) -> None:
+    # A row whose distractors failed in one language is an item of the other direction alone.
+    there = Corpus(["s0", "s1"], ["t0", "t1"], "fra", "deu", ids=["0", "1"])
+    back = Corpus(["d0", "t0"], ["d1", "s0"], "deu", "fra", ids=["2", "0"])
+    read = {"fr-de": there, "de-fr": back}
+
+    def scored(directions: Sequence[str] | None) -> dict[str, float]:
+        one = evaluator(
+            directions=directions, n_unrelated=n_unrelated, seed=3,
+            read=lambda root, wanted: [read[way] for way in wanted or read],
+        )  # fmt: skip
+        assert [corpus.source for corpus in one.parallel["deu-fra"]] == [["d0", "t0", "t1"]]
+        assert [corpus.target for corpus in one.parallel["deu-fra"]] == [["d1", "s0", "s1"]]
+        return one.score(vectors(one)).metrics
+
+    found = [scored(directions) for directions in (["fr-de", "de-fr"], ["de-fr", "fr-de"], ["fr-de"], None)]
+    assert found[1:] == found[:1] * 3
+    # Angles: 30 between d0 and d1, 60 between t0 and s0, and t1 and s1.
+    expected = (math.cos(math.radians(30)) + 0.5 + 0.5) / 3
+    assert found[0]["clsd_swaps/deu-fra/mean_parallel"] == pytest.approx(expected, abs=1e-6)
+
+
 def test_pictures_have_a_group_for_each_class_and_any_with_languages_side_by_side() -> None:
     french = Swaps(["d2"], ["VERB"], ["t1"], ["s1"], ["wmt19/1/2"], [0], [("", "")], "fra", "deu", "fra")
     one = evaluator(SWAPS, french)
@@ -169,7 +193,7 @@ def test_what_cannot_be_scored_is_said_before_anything_is_encoded() -> None:
     with pytest.raises(ValueError, match=r"normaliser of deu-fra needs 3 unrelated pairs, and FOLDER has 2 of 2"):
         evaluator(n_unrelated=3).check()
     with pytest.raises(ValueError, match=r"normaliser of deu-fra needs 1 unrelated pairs, and FOLDER has 0 of 0"):
-        evaluator(corpora=[Corpus(["s0"], ["t0"], "eng", "deu")]).check()
+        evaluator(corpora=[Corpus(["s0"], ["t0"], "eng", "deu", ids=["0"])]).check()
 
 
 def test_directions_that_are_not_asked_for_have_no_figures() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from tests.models.piece_bert import save_bert
 from tests.models.small_translators import POSITIONS, save_m2m100, save_marian, save_nllb, save_t5, sentences
 from tests.test_conf import check_signatures
 from xsent.data.languages import to_iso639_3
-from xsent.models.translator import Translator
+from xsent.models.translator import Translation, Translator
 from xsent.models.translator_languages import by_iso639_3, iso639_3
 
 FAMILIES: dict[str, Callable[[Path], Path]] = {
@@ -49,11 +48,18 @@ def load(folder: Path, family: str = "m2m100", **options: Any) -> Translator:
 
 
 def translate(translator: Translator, texts: Sequence[str], source: str = "deu", target: str = "eng") -> list[str]:
-    made: dict[int, str] = {}
+    made = translations(translator, texts, source, target)
+    return [made[place].text for place in range(len(texts))]
+
+
+def translations(
+    translator: Translator, texts: Sequence[str], source: str = "deu", target: str = "eng"
+) -> dict[int, Translation]:
+    made: dict[int, Translation] = {}
     for batch in translator.translate(texts, source_lang=source, target_lang=target, progress=False):
         assert not made.keys() & batch.keys()
         made |= batch
-    return [made[place] for place in range(len(texts))]
+    return made
 
 
 # ---- translations
@@ -145,22 +151,26 @@ def test_bfloat16_computes_in_bfloat16(folders: dict[str, Path]) -> None:
 # ---- what is cut
 
 
-def test_texts_and_translations_that_are_cut_are_counted_and_said(
-    folders: dict[str, Path], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_texts_and_translations_that_are_cut_are_marked(folders: dict[str, Path]) -> None:
     translator = load(folders["m2m100"], max_length=10)
-    long = sum(len(translator.tokenizer(text)["input_ids"]) > 10 for text in TEXTS)
-    assert 0 < long < len(TEXTS)
-    with caplog.at_level(logging.WARNING):
-        short = translate(translator, TEXTS)
-    longer = translate(load(folders["m2m100"], max_length=11), TEXTS)
-    assert translator.truncated == long
-    # A text that is whole, and whose translation goes on when there is room for one more token.
-    whole = [place for place, text in enumerate(TEXTS) if len(translator.tokenizer(text)["input_ids"]) <= 10]
-    assert translator.unfinished >= sum(short[place] != longer[place] for place in whole)
-    said = [record.getMessage() for record in caplog.records]
-    assert any(f"{long} of 25 texts are longer than 10 tokens" in message for message in said)
-    assert any(f"{translator.unfinished} translations reached 10 tokens" in message for message in said)
+    long = {place for place, text in enumerate(TEXTS) if len(translator.tokenizer(text)["input_ids"]) > 10}
+    assert 0 < len(long) < len(TEXTS)
+    short = translations(translator, TEXTS)
+    cut = {place for place, one in short.items() if one.is_cut}
+    # Of a text that is whole, the translation goes on when there is room for one more token.
+    longer = translations(load(folders["m2m100"], max_length=11), TEXTS)
+    goes_on = {place for place in short.keys() - long if short[place].text != longer[place].text}
+    assert goes_on
+    assert cut >= long | goes_on
+    assert len(cut) < len(TEXTS)
+
+
+def test_the_weights_can_be_forgotten_and_come_back(folders: dict[str, Path]) -> None:
+    translator = load(folders["m2m100"])
+    made = translate(translator, TEXTS)
+    translator.free()
+    assert "_transformer" not in vars(translator)
+    assert translate(translator, TEXTS) == made
 
 
 # ---- languages

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 
 from xsent.data.clsd_files import FORMS, PlacedRow, read_rows
@@ -45,16 +45,23 @@ def read_clsd(root: str, directions: Sequence[str] | None, *, distractors: int |
             corpus each; translated files (``MT_...``) and other files of a folder are passed over.
         directions: such as ``de-fr``, German sources and French candidates, in any codes; None is all that are there,
             in the order of the alphabet.
-        distractors: how many each text must have; None: as many as the first one.
+        distractors: how many each text must have; None: as many as the first one, in all files.
 
     Raises:
         FileNotFoundError: no such file or folder, or a direction is in none of its files.
-        ValueError: two files are of one corpus, or a row is not as it should be; names file and line.
+        ValueError: fewer than one distractor is asked for, two files are of one corpus or differ in the number of
+            distractors, or a row is not as it should be; names file and line.
 
     Source:
         Michail, Clematide, Sennrich 2025 (arXiv:2502.08638), section 3; the released files for their form.
     """
-    found = {name: checked_rows(path, distractors, distinct=True) for name, path in corpora(Path(root)).items()}
+    if distractors is not None and distractors < 1:
+        raise ValueError(
+            f"evaluator.read.distractors={distractors}: expected at least 1, or null for those of the files"
+        )
+    files = corpora(Path(root))
+    found = {name: checked_rows(path, distractors, distinct=True) for name, path in files.items()}
+    _check_alike({files[name]: rows for name, rows in found.items()})
     there = sorted({direction for rows in found.values() for direction in _directions(rows)})
     wanted = there if directions is None else [_direction(one) for one in directions]
     missing = ["-".join(one) for one in wanted if one not in there]
@@ -121,7 +128,7 @@ def checked_rows(path: Path, distractors: int | None, *, distinct: bool) -> list
         ValueError: a text has another number, or a row is not as it should be; names file and line.
     """
     rows = read_rows(path, distinct=distinct)
-    expected, origin = distractors, "as evaluator.distractors says"
+    expected, origin = distractors, "as evaluator.read.distractors says"
     for where, row in rows:
         for language, several in row.distractors.items():
             if expected is None:
@@ -131,6 +138,16 @@ def checked_rows(path: Path, distractors: int | None, *, distinct: bool) -> list
                     f"{where}: expected {expected} distractors in {language}, {origin}, found {len(several)}"
                 )
     return rows
+
+
+def _check_alike(files: Mapping[Path, Sequence[PlacedRow]]) -> None:
+    """Raise ``ValueError`` where two files have other numbers of distractors: their means would not compare."""
+    counts = {
+        path: len(several) for path, rows in files.items() for _, row in rows for several in row.distractors.values()
+    }
+    for (one, expected), (other, count) in pairwise(counts.items()):
+        if count != expected:
+            raise ValueError(f"{other}: expected {expected} distractors of each text, as in {one}, found {count}")
 
 
 def rows_of(rows: Iterable[PlacedRow], source_lang: str, target_lang: str) -> list[PlacedRow]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -19,6 +19,19 @@ from xsent.data.clsd_files import PlacedRow
 from xsent.data.languages import to_iso639_3
 
 log = logging.getLogger(__name__)
+
+# Of the released translations none equals its text. A few may, names and numbers; where more than half do, the file was
+# not translated.
+UNTRANSLATED = 0.5
+
+
+class Translation(Protocol):
+    """What became of a text."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def is_cut(self) -> bool: ...  # the text or its translation was too long for the model
 
 
 class Translator(Protocol):
@@ -30,7 +43,7 @@ class Translator(Protocol):
 
     def translate(
         self, texts: Sequence[str], *, source_lang: str, target_lang: str, progress: bool
-    ) -> Iterator[Mapping[int, str]]:
+    ) -> Iterator[Mapping[int, Translation]]:
         """The translations of one batch after the other, by the place of the text."""
         ...
 
@@ -42,6 +55,10 @@ class Translator(Protocol):
         """Compute there from now on."""
         ...
 
+    def free(self) -> None:
+        """Forget the weights until the next text."""
+        ...
+
 
 class Pivot:
     """Gives the sets of a test with sources and candidates in one pivot language, item for item.
@@ -50,7 +67,8 @@ class Pivot:
         root: translated files, ``MT_...`` of the release, or JSON lines whose texts, all in the pivot language, stand
             under the languages that they were translated from; a folder, or one file for one corpus.
         translator: makes what translates, where there is no ``root``. All translations are kept in ``cache_dir``, batch
-            by batch, so that a killed run continues and no text is translated twice.
+            by batch, so that a killed run continues and no text is translated twice. Of several processes one
+            translates, and the others wait for it.
         language: the pivot; texts in it stay as they are.
         cache_dir: folder of the translations that are kept.
 
@@ -81,7 +99,7 @@ class Pivot:
         Raises:
             FileNotFoundError: no translated file of a corpus.
             ValueError: a file has other rows than the set, in another order or with another number of distractors, or
-                is the set itself; the translator does not know a language.
+                texts that are not translated; the translator does not know a language.
         """
         if self.root is not None:
             self._read(self.root, sets)
@@ -95,7 +113,6 @@ class Pivot:
 
         Raises:
             FileNotFoundError, ValueError: as of ``check``.
-            BlockingIOError: another process is translating the same for the same cache.
         """
         if self.root is not None:
             found = self._read(self.root, sets)
@@ -104,7 +121,7 @@ class Pivot:
         else:
             return None
         for one in found:
-            _note_ties(one, self.language)
+            _note_equal(one, self.language)
         return found
 
     # ---- translated files
@@ -138,9 +155,24 @@ class Pivot:
                 f"{own[0].where}: expected {count} distractors, as {_named(direct)} has, found"
                 f" {len(found.distractors[0])}"
             )
-        if self.language not in (direct.source_lang, direct.target_lang) and found == direct:
-            raise ValueError(f"{path}: expected texts in {self.language}, found those of {_named(direct)} themselves")
+        self._check_translated(path, direct, found)
         return found
+
+    def _check_translated(self, path: Path, direct: ClsdSet, found: ClsdSet) -> None:
+        """Raise ``ValueError`` where the sources, the translations or the distractors are in their own language."""
+        sides = {
+            "sources": (direct.source_lang, direct.source, found.source),
+            "translations": (direct.target_lang, direct.target, found.target),
+            "distractors": (direct.target_lang, chain(*direct.distractors), chain(*found.distractors)),
+        }
+        for side, (language, originals, texts) in sides.items():
+            pairs = dict(zip(originals, texts, strict=True))
+            same = [original for original, text in pairs.items() if original == text]
+            if language != self.language and len(same) > UNTRANSLATED * len(pairs):
+                raise ValueError(
+                    f"{path}: expected texts in {self.language}, found {len(same):,} of {len(pairs):,} {side} of"
+                    f" {_named(direct)} as they are there, such as {same[0]!r}"
+                )
 
     # ---- a translator
 
@@ -160,10 +192,14 @@ class Pivot:
         return {language: list(texts) for language, texts in found.items() if language != self.language}
 
     def _translated(self, translator: Translator, sets: Sequence[ClsdSet]) -> list[ClsdSet]:
-        found = {
-            language: self._translations(translator, language, texts)
-            for language, texts in self._texts_by_language(sets).items()
-        }
+        translator.to(self.device)
+        try:
+            found = {
+                language: self._translations(translator, language, texts)
+                for language, texts in self._texts_by_language(sets).items()
+            }
+        finally:
+            translator.free()
 
         def translate(texts: Iterable[str], language: str) -> list[str]:
             return [found[language][text] if language in found else text for text in texts]
@@ -181,30 +217,40 @@ class Pivot:
     def _translations(self, translator: Translator, source_lang: str, texts: Sequence[str]) -> dict[str, str]:
         """The translation of each text, from the cache or else now."""
         key = hashlib.sha256(f"{translator.digest()} {source_lang} {self.language}".encode()).hexdigest()
+        # The ranks of a training ask for the same: the first one translates, the others find all that it made.
         file = AppendOnly(self.cache_dir / f"{key}.jsonl", wait=True)
+        digests = {text: _digest(text) for text in texts}
         known = _known(file)
-        if all(_digest(text) in known for text in texts):
-            return {text: known[_digest(text)] for text in texts}
-        translator.to(self.device)
-        with file:
-            known = _known(file)  # as they are now that the file is ours
-            missing = [text for text in texts if _digest(text) not in known]
-            log.info(
-                "translating %s texts from %s to %s; %s are known: %s",
-                f"{len(missing):,}", source_lang, self.language, f"{len(texts) - len(missing):,}", file.path,
+        if not known.keys() >= set(digests.values()):
+            with file:
+                known = _known(file)  # as they are now that the file is ours
+                missing = [text for text in texts if digests[text] not in known]
+                if missing:
+                    log.info(
+                        "translating %s texts from %s to %s; %s are known: %s",
+                        f"{len(missing):,}", source_lang, self.language, f"{len(texts) - len(missing):,}", file.path,
+                    )  # fmt: skip
+                for batch in translator.translate(
+                    missing, source_lang=source_lang, target_lang=self.language, progress=True
+                ):
+                    made = [_line(digests[missing[place]], translation) for place, translation in batch.items()]
+                    file.add(made)
+                    known |= {one["text"]: one for one in made}
+        if cut := sum(known[digest]["cut"] for digest in digests.values()):
+            log.warning(
+                "%s of %s texts in %s, or their translations, were cut at translator.max_length tokens",
+                f"{cut:,}", f"{len(texts):,}", source_lang,
             )  # fmt: skip
-            for batch in translator.translate(
-                missing, source_lang=source_lang, target_lang=self.language, progress=True
-            ):
-                made = {_digest(missing[place]): translation for place, translation in batch.items()}
-                file.add({"text": digest, "translation": translation} for digest, translation in made.items())
-                known |= made
-        return {text: known[_digest(text)] for text in texts}
+        return {text: known[digest]["translation"] for text, digest in digests.items()}
 
 
-def _known(file: AppendOnly) -> dict[str, str]:
-    """Translations by the digest of their text."""
-    return {one["text"]: one["translation"] for one in file.read()}
+def _known(file: AppendOnly) -> dict[str, dict[str, Any]]:
+    """The lines of a cache by the digest of their text."""
+    return {one["text"]: one for one in file.read()}
+
+
+def _line(digest: str, translation: Translation) -> dict[str, Any]:
+    return {"text": digest, "translation": translation.text, "cut": translation.is_cut}
 
 
 def _digest(text: str) -> str:
@@ -215,9 +261,11 @@ def _named(one: ClsdSet) -> str:
     return f"{one.name} {one.direction}"
 
 
-def _note_ties(one: ClsdSet, language: str) -> None:
+def _note_equal(one: ClsdSet, language: str) -> None:
     """Say how many items nobody can get right: translation has made a distractor of the translation itself."""
     equal = sum(text in row for text, row in zip(one.target, one.distractors, strict=True))
     if equal:
-        log.info("%s in %s: %s of %s items have a distractor that equals the translation; they are ties, and errors",
-                 _named(one), language, equal, f"{len(one.ids):,}")  # fmt: skip
+        log.info(
+            "%s in %s: %s of %s items have a distractor that equals the translation; they are errors; ties, unless"
+            " another distractor is nearer still", _named(one), language, equal, f"{len(one.ids):,}",
+        )  # fmt: skip

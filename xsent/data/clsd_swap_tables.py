@@ -26,7 +26,7 @@ class AnnotatedSwap(NamedTuple):
     """A line of a table; for all its name, it may be of an addition."""
 
     where: str  # file:line
-    corpus: str  # "wmt19"
+    corpus: str  # "wmt19", in lower case
     corpus_row: str  # its index in the corpus
     number: int  # of the distractor, from 1
     target_lang: str  # of the distractor, ISO 639-3
@@ -64,7 +64,7 @@ def read_table(path: Path) -> Iterator[AnnotatedSwap]:
 
     Raises:
         ValueError: names file and line: columns that are missing, another number of them, a damaged encoding, an
-            unknown operation, part of speech or distractor, an empty text.
+            unknown operation, part of speech or distractor, an empty text, a distractor in the words of its original.
     """
     cells = _cells(path)
     where, header = next(cells, (f"{path}:1", []))
@@ -115,11 +115,13 @@ def _row(where: str, cells: Mapping[str, str]) -> AnnotatedSwap:
         raise ValueError(
             f"{where}: expected 0, 1 or nothing in SemanticallyEquivalent, found {cells['SemanticallyEquivalent']!r}"
         )
-    corpus, number = cells["Dataset"], cells["RowIndex"]
+    corpus, number = cells["Dataset"].lower(), cells["RowIndex"]
     if not corpus or not re.fullmatch(r"\d+", number):
         raise ValueError(f"{where}: expected a Dataset and the number of a row in it, found {corpus!r} and {number!r}")
     if empty := [name for name in (*TEXTS.values(), CHANGED) if not cells[name].strip()]:
         raise ValueError(f"{where}: expected a text in {empty[0]}, found none")
+    if cells[CHANGED].split() == cells[TEXTS[language]].split():
+        raise ValueError(f"{where}: expected an AdversarialText other than the original, found {cells[CHANGED]!r}")
     return AnnotatedSwap(
         where, corpus, number, int(distractor[2]), language,
         {language: cells[name] for language, name in TEXTS.items()}, cells[CHANGED], operation, cells["POSTag"],

@@ -15,7 +15,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from xsent.evaluation.clsd_figures import ClsdSet
-from xsent.evaluation.discrimination import Bools, percent, verdicts
+from xsent.evaluation.discrimination import Verdicts, percent, verdicts
 from xsent.evaluation.evaluator import Evaluation
 from xsent.evaluation.mteb_data import TEST, quiet_mteb
 from xsent.evaluation.mteb_tasks import run_task
@@ -25,8 +25,11 @@ from xsent.similarity import cos_sim
 log = logging.getLogger(__name__)
 
 FIGURE = "recall_at_1"  # the main score of mteb's own CLSD tasks
-CLOSE = 1e-6  # cosines of float32 vectors that differ by less differ by rounding alone
+CLOSE = 1e-6  # cosines of float32 vectors that differ by less may change places by rounding
 ROWS = 1024  # sources whose cosines with the whole pool are in memory at a time
+# So many of the nearest texts of a pool are compared again one by one: in a product of matrices equal vectors may have
+# cosines that differ in the last bit, so that its nearest one need not be the nearest.
+RIVALS = 8
 
 
 class Tasks(NamedTuple):
@@ -34,13 +37,6 @@ class Tasks(NamedTuple):
 
     pool: Any  # against all candidates of the direction
     own: Any  # against each item's own candidates
-
-
-class Found(NamedTuple):
-    """Verdicts on N sources."""
-
-    right: Bools  # the translation is strictly nearer than every other text
-    close: Bools  # and the nearest other text is as near, but for rounding
 
 
 class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
@@ -51,9 +47,11 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
     candidates the share is P@1 of the paper.
 
     ``mteb`` ranks equal cosines by the ids of the documents, so that a tie may count as right or wrong with it; with us
-    a tie is wrong, as in the paper. A text that stands in the pool twice or more is several documents with ``mteb``, of
-    which one is right, and one text with us. How many sources either concerns is in the details (``pool_ties``,
-    ``ties``, ``pool_repeated``); the others have the same verdict.
+    a tie is wrong, as in the paper. ``mteb`` computes cosines in another order, so that a lead below the precision of
+    float32 may be none with it. A text that stands in the pool twice or more is several documents with ``mteb``, of
+    which one is right, and one text with us. How many sources each concerns is in the details: ``pool_ties`` and
+    ``ties``, cosines that are equal to the last bit; ``pool_close`` and ``close``, that differ by less than 1e-6, ties
+    included; ``pool_repeated``. The others have the same verdict.
 
     Args:
         name: prefix of the metrics.
@@ -134,38 +132,37 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
             details.append(self._detail(items, figures, pool, own, known))
         return Evaluation(metrics, details)
 
-    def _among_own(self, items: ClsdSet, vectors: Tensor) -> Found:
+    def _among_own(self, items: ClsdSet, vectors: Tensor) -> Verdicts:
         source, *candidates = (
             self.rows(vectors, column) for column in (items.source, *map(list, zip(*_candidates(items), strict=True)))
         )
-        found = verdicts(source, candidates)
-        return Found(found.right, np.abs(found.margins) < CLOSE)
+        return verdicts(source, candidates)
 
-    def _in_pool(self, items: ClsdSet, vectors: Tensor) -> Found:
+    def _in_pool(self, items: ClsdSet, vectors: Tensor) -> Verdicts:
+        """Verdicts on each translation and the texts of the pool that are nearest beside it."""
         texts = list(dict.fromkeys(text for row in _candidates(items) for text in row))
         column_of = {text: column for column, text in enumerate(texts)}
         pool = self.rows(vectors, texts)  # (P, D)
         translations = torch.tensor([column_of[text] for text in items.target], device=vectors.device)  # (N,)
-        margins = []
+        found = []
         sources = self.rows(vectors, items.source)  # (N, D)
         for start in range(0, len(sources), ROWS):
-            cosines = cos_sim(sources[start : start + ROWS], pool)  # (n, P)
-            column = translations[start : start + ROWS, None]  # (n, 1)
-            others = cosines.scatter(1, column, -torch.inf).amax(dim=1)
-            margins.append(cosines.gather(1, column)[:, 0] - others)
-        margin = torch.cat(margins).numpy(force=True)  # (N,)
-        # A product of matrices may give equal vectors cosines that differ in the last bit.
-        return Found(margin >= CLOSE, np.abs(margin) < CLOSE)
+            source, translation = sources[start : start + ROWS], translations[start : start + ROWS]  # (n, D), (n,)
+            others = cos_sim(source, pool).scatter(1, translation[:, None], -torch.inf)  # (n, P)
+            rivals = others.topk(min(RIVALS, len(texts) - 1), dim=1).indices  # (n, K)
+            found.append(verdicts(source, [pool[column] for column in (translation, *rivals.T)]))
+        return Verdicts(*map(np.concatenate, zip(*found, strict=True)))
 
     def _detail(
-        self, items: ClsdSet, figures: Mapping[str, float], pool: Found, own: Found, vectors: Tensor
+        self, items: ClsdSet, figures: Mapping[str, float], pool: Verdicts, own: Verdicts, vectors: Tensor
     ) -> dict[str, object]:
         everything = [text for row in _candidates(items) for text in row]
         seen = Counter(everything)
         detail: dict[str, object] = {
             "evaluator": self.name, "direction": _item(items), **figures, "comparison": "strict",
-            "queries": len(items.source), "pool": len(everything), "pool_ties": int(pool.close.sum()),
-            "ties": int(own.close.sum()), "pool_repeated": sum(seen[text] > 1 for text in items.target),
+            "queries": len(items.source), "pool": len(everything),
+            "pool_ties": int(pool.tied.sum()), "ties": int(own.tied.sum()), "pool_close": _close(pool),
+            "close": _close(own), "pool_repeated": sum(seen[text] > 1 for text in items.target),
             "zero_vectors": zero_vectors(self.rows(vectors, [*items.source, *seen])),
             "missing_languages": " ".join(self.absent),
         }  # fmt: skip
@@ -176,6 +173,10 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
             detail["pool_ties"], detail["pool_repeated"], figures["p_at_1"], figures["mteb_p_at_1"], detail["ties"],
         )  # fmt: skip
         return detail
+
+
+def _close(found: Verdicts) -> int:
+    return int((np.abs(found.margins) < CLOSE).sum())
 
 
 @contextmanager

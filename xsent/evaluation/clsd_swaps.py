@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
@@ -25,10 +25,20 @@ ALL = "all"  # the languages together
 
 
 class Corpus(Bitext, Protocol):
-    """Parallel sentences of one corpus."""
+    """Parallel sentences of one corpus, those that have distractors in the target's language."""
 
     @property
     def name(self) -> str: ...
+    @property
+    def ids(self) -> list[str]: ...
+
+
+class Parallel(NamedTuple):
+    """Parallel sentences of one corpus in two languages, those that have distractors in either."""
+
+    name: str
+    source: list[str]  # in the language that the alphabet has first
+    target: list[str]
 
 
 class FindSwaps(Protocol):
@@ -120,13 +130,25 @@ class ClsdSwapsEvaluator(TestSetEvaluator[Swaps]):
         return chosen
 
     @cached_property
-    def parallel(self) -> dict[str, list[Corpus]]:
-        """By pair of languages, ``deu-fra``, the corpora that its normaliser is of, each in one direction."""
-        found: dict[str, dict[str, Corpus]] = {}
-        for corpus in self._corpora:
-            found.setdefault(_languages(corpus), {}).setdefault(corpus.name, corpus)
-        wanted = dict.fromkeys(map(_languages, self.test_sets))
-        return {pair: list(found.get(pair, {}).values()) for pair in wanted}
+    def parallel(self) -> dict[str, list[Parallel]]:
+        """By pair of languages, ``deu-fra``, the corpora that its normaliser is of.
+
+        Each has the sentences of both its directions, whichever are asked for: what a change is divided by depends on
+        the corpora alone.
+        """
+        everything = self._corpora if self.wanted is None else self.read_corpora(self.root, None)
+        found: dict[str, dict[str, dict[str, tuple[str, str]]]] = {}  # by languages, corpus, id
+        for corpus in sorted(everything, key=lambda one: (one.name, one.source_lang, one.target_lang)):
+            languages = _languages(corpus)
+            sides = (corpus.source, corpus.target)
+            first, second = sides if languages.startswith(f"{corpus.source_lang}-") else sides[::-1]
+            texts = found.setdefault(languages, {}).setdefault(corpus.name, {})
+            for index, one, other in zip(corpus.ids, first, second, strict=True):
+                texts.setdefault(index, (one, other))
+        return {
+            languages: [_parallel(name, list(texts.values())) for name, texts in found.get(languages, {}).items()]
+            for languages in dict.fromkeys(map(_languages, self.test_sets))
+        }
 
     def check(self) -> None:
         """Read corpora and swaps; without annotations this tags the swaps.
@@ -146,8 +168,8 @@ class ClsdSwapsEvaluator(TestSetEvaluator[Swaps]):
                     f"{self.name}: the normaliser of {pair} needs {self.n_unrelated or 1} unrelated pairs, and"
                     f" {self.root} has {pairs} of {sum(len(corpus.source) for corpus in corpora)} parallel ones"
                 )
-        absent = {one.rsplit("/", 2)[0] for swaps in self.test_sets for one in swaps.ids}.difference(
-            corpus.name for corpora in self.parallel.values() for corpus in corpora
+        absent = {one.rsplit("/", 2)[0].lower() for swaps in self.test_sets for one in swaps.ids}.difference(
+            corpus.name.lower() for corpora in self.parallel.values() for corpus in corpora
         )
         if absent:
             log.warning(
@@ -164,10 +186,7 @@ class ClsdSwapsEvaluator(TestSetEvaluator[Swaps]):
 
     def digest(self) -> str:
         """Hex digest of the swaps and of the sentences of the normaliser."""
-        content = {
-            pair: [[one.name, one.source, one.target] for one in corpora] for pair, corpora in self.parallel.items()
-        }
-        return hashlib.sha256(json.dumps([super().digest(), content], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([super().digest(), self.parallel], sort_keys=True).encode()).hexdigest()
 
     # ---- what is scored
 
@@ -228,6 +247,10 @@ class ClsdSwapsEvaluator(TestSetEvaluator[Swaps]):
             "equivalent": swaps.equivalent.count(1), "semantically_equivalent": self.semantically_equivalent,
             "undefined": "collapsed" if math.isnan(by.value) else "", "zero_vectors": zero_vectors(*sides),
         }  # fmt: skip
+
+
+def _parallel(name: str, pairs: Sequence[tuple[str, str]]) -> Parallel:
+    return Parallel(name, [source for source, _ in pairs], [target for _, target in pairs])
 
 
 def _languages(one: Bitext) -> str:

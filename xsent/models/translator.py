@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -20,8 +19,6 @@ from xsent.models.encoder import batches, longest_first
 from xsent.models.hub import model_folder
 from xsent.models.translator_languages import by_iso639_3, code_of, language_tokens
 
-log = logging.getLogger(__name__)
-
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # Padded tokens of a batch times beams. Every step of the decoder reads all its weights, so that a batch is large even
 # on a CPU; it is small enough that a kill loses little.
@@ -31,8 +28,18 @@ WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # the second where there is n
 OTHER_FILES = ("*.json", "*.model", "*.spm", "*.txt")
 
 
+class Translation(NamedTuple):
+    """What became of a text."""
+
+    text: str
+    is_cut: bool  # the text is longer than the model reads, or the translation than it writes
+
+
 class Translator:
-    """Translates texts by beam search; the same text gets the same translation whatever is translated beside it.
+    """Translates texts by beam search; in float32 a text's translation is the same whatever is translated beside it.
+
+    In bfloat16 the batch decides the last bits, and so some words: of a small random model 1 of 25 translations was
+    another in another batch.
 
     The weights are loaded when the first text is translated: who finds everything in a cache never waits for them.
 
@@ -45,10 +52,6 @@ class Translator:
         prefix: put before every text; ``{source}`` and ``{target}`` in it become the model's codes of the languages.
         source_codes, target_codes: what the model calls a language, by ISO 639-3. They come before what its tokenizer
             says; a model whose tokenizer names no language must have them.
-
-    Attributes:
-        truncated: texts so far that were cut.
-        unfinished: translations so far that were cut.
 
     Raises:
         FileNotFoundError: there are no weights in the folder.
@@ -74,7 +77,6 @@ class Translator:
         self.precision = precision
         self.prefix = prefix
         self.device = torch.device("cpu")
-        self.truncated = self.unfinished = 0
         if precision not in PRECISIONS:
             raise ValueError(f"translator.precision={precision}: expected one of {', '.join(PRECISIONS)}")
         if beams < 1:
@@ -136,6 +138,11 @@ class Translator:
         self.device = torch.device(device)
         return self
 
+    def free(self) -> None:
+        """Forget the weights, gigabytes, until the next text."""
+        if vars(self).pop("_transformer", None) is not None and self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
     def digest(self) -> str:
         """Hex digest of the model's files and the settings; the weights need not be loaded for it."""
         settings = [self.beams, self.max_length, self.precision, self.prefix, self.source_codes, self.target_codes]
@@ -148,7 +155,7 @@ class Translator:
 
     def translate(
         self, texts: Sequence[str], *, source_lang: str, target_lang: str, progress: bool
-    ) -> Iterator[dict[int, str]]:
+    ) -> Iterator[dict[int, Translation]]:
         """The translations of one batch after the other, longest texts first, by the place of the text.
 
         Args:
@@ -163,14 +170,13 @@ class Translator:
         if not texts:
             return
         source, target = self.source_codes[source_lang], self.target_codes[target_lang]
-        ids = self._token_ids(texts, source, target)
+        ids, long = self._token_ids(texts, source, target)
         lengths = np.array([len(one) for one in ids], dtype=np.int64)
         order = longest_first(lengths)
-        if nothing := dict.fromkeys(np.flatnonzero(lengths == 0).tolist(), ""):
+        if nothing := dict.fromkeys(np.flatnonzero(lengths == 0).tolist(), Translation("", is_cut=False)):
             yield nothing
         budget = (CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS) // self.beams
         at_once = max(1, LOGITS // (self.beams * len(self.tokenizer)))
-        unfinished = self.unfinished
         transformer = self._transformer.to(self.device)
         with tqdm(
             total=len(order), desc=f"{self.name}: {source_lang} to {target_lang}", disable=not progress, unit=" texts"
@@ -178,13 +184,12 @@ class Translator:
             for rows in batches(lengths[order], budget, at_once):
                 places = order[rows].tolist()
                 made = self._generate(transformer, [ids[place] for place in places], self._tokens.get(target))
-                yield dict(zip(places, self._words(made), strict=True))
+                unfinished = (made[:, self.max_length - 1 :] != self.tokenizer.pad_token_id).any(dim=1).tolist()
+                yield {
+                    place: Translation(words, place in long or is_unfinished)
+                    for place, words, is_unfinished in zip(places, self._words(made), unfinished, strict=True)
+                }
                 bar.update(len(places))
-        if self.unfinished > unfinished:
-            log.warning(
-                "%s: %s translations reached %s tokens (translator.max_length) and were cut",
-                self.name, f"{self.unfinished - unfinished:,}", self.max_length,
-            )  # fmt: skip
 
     @cached_property
     def _digest_of_files(self) -> str:
@@ -231,23 +236,17 @@ class Translator:
                 f"translator.prefix={self.prefix!r}: expected no other names than {{source}} and {{target}}"
             ) from error
 
-    def _token_ids(self, texts: Sequence[str], source: str, target: str) -> list[list[int]]:
-        """Ids of each text, its prefix included, cut where it is too long."""
+    def _token_ids(self, texts: Sequence[str], source: str, target: str) -> tuple[list[list[int]], set[int]]:
+        """Ids of each text, its prefix included, and the places of those that are too long and were cut."""
         if self._tokens:
             self.tokenizer.src_lang = source
         prefix = self.prefix.format(source=source, target=target)
         whole = [prefix + text for text in texts]
         ids: list[list[int]] = self.tokenizer(whole, verbose=False)["input_ids"]
-        long = [place for place, one in enumerate(ids) if len(one) > self.max_length]
+        long = {place for place, one in enumerate(ids) if len(one) > self.max_length}
         for place in long:
             ids[place] = self.tokenizer(whole[place], truncation=True, max_length=self.max_length)["input_ids"]
-        self.truncated += len(long)
-        if long:
-            log.warning(
-                "%s: %s of %s texts are longer than %s tokens (translator.max_length) and were cut",
-                self.name, f"{len(long):,}", f"{len(texts):,}", self.max_length,
-            )  # fmt: skip
-        return ids
+        return ids, long
 
     def _generate(self, transformer: Any, ids: Sequence[Sequence[int]], target_token: int | None) -> Tensor:
         """Ids (B, T') of the translations of a batch, padded."""
@@ -261,7 +260,6 @@ class Translator:
                 attention_mask=mask.to(self.device),
                 forced_bos_token_id=target_token,
             )
-        self.unfinished += int((made[:, self.max_length - 1 :] != padding).any(dim=1).sum())
         return made
 
     def _words(self, made: Tensor) -> list[str]:
