@@ -52,11 +52,21 @@ LEFT_ALONE = [
     ("deu", "Er fuhr mit einem Auto."),  # "mit keinem Auto" says little
     ("deu", "Das kostet eine Million."),
     ("deu", "Eine der Frauen kam."),
+    ("deu", "Er mag keine guten Lösungen."),  # "viele gute"
+    ("deu", "Sie hat keine Tochter."),  # one, though it ends as several do
+    ("deu", "Er ist da, nicht aber sie."),
+    ("deu", "Vergessen Sie nicht den Hut."),
+    ("deu", "Warum kommt er nicht?"),
+    ("deu", "Er zog keine Aufmerksamkeit auf sich."),
     ("fra", "Paris, à l'est du pays."),
+    ("fra", "Il m'a presque fait peur."),
+    ("fra", "Il vint il y a trois ans."),
     ("fra", "Il n'a que deux frères."),
     ("fra", "« Je viens », a dit Paul."),
     ("spa", "No vino nadie."),
     ("spa", "No solo vino Juan."),
+    ("spa", "Llueve, claro está."),
+    ("spa", "No te molestes."),
     ("spa", "La era moderna."),
     ("spa", "«Vengo», dijo Juan."),
 ]

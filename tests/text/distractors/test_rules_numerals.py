@@ -28,6 +28,7 @@ FORMS = [
     ("fra", "Il a payé 1 200 euros.", r"Il a payé [1-9] [1-9]00 euros\."),
     ("fra", "Environ 2,3 litres.", r"Environ [2-9],[1-9] litres\."),
     ("fra", "Le 3 août.", r"Le ([2-9]|1\d|2[0-8]) août\."),
+    ("fra", "Le 10\u00a0juin 1940.", r"Le (([2-9]|1\d|2[0-8])\u00a0juin 1940|10\u00a0juin 19\d\d)\."),
     ("fra", "Au XVIIe siècle.", r"Au (XI|XII|XIII|XIV|XV|XVI|XVIII|XIX|XX)e siècle\."),
     ("fra", "Elle a deux frères.", r"Elle a (trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze) frères\."),
     ("fra", "Les années 1980.", r"Les années 19[1-9]0\."),
@@ -52,6 +53,10 @@ LEFT_ALONE = [
     ("deu", "Der Airbus A380 fliegt."),
     ("deu", "Sie gewannen 7:2."),
     ("fra", "Ils ont gagné 5-3."),
+    ("deu", "Zwei Drittel davon."),
+    ("fra", "Les deux tiers du pays."),
+    ("fra", "Tous deux sont venus."),
+    ("spa", "Dos tercios del país."),
     ("fra", "Un homme neuf."),  # new, or nine
     ("spa", "Tenía treinta y dos."),
 ]

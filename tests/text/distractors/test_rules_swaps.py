@@ -5,8 +5,10 @@ import re
 
 import pytest
 
+from xsent.text.distractors.rules import RuleMaker
 from xsent.text.distractors.rules.edits import edited
-from xsent.text.distractors.rules.lexicon import LANGUAGES, lexicon
+from xsent.text.distractors.rules.lexicon import LANGUAGES, left_alone, lexicon
+from xsent.text.distractors.rules.maker import KINDS
 from xsent.text.distractors.rules.swaps import swaps
 from xsent.text.words import sections
 
@@ -32,19 +34,19 @@ CASES = [
     ("deu", "function_word", "Er hat mehr als das.", "Er hat weniger als das."),
     ("deu", "negation", "Es regnet nicht mehr.", "Es regnet noch immer."),
     ("eng", "antonym", "He said that it rained.", "He denied that it rained."),
-    ("eng", "function_word", "He came with her.", "He came without her."),
+    ("eng", "function_word", "The shop has already closed.", "The shop has not yet closed."),
     ("fra", "antonym", "Une grande maison.", "Une petite maison."),
     ("fra", "antonym", "Les anciens rois.", "Les nouveaux rois."),
     ("fra", "antonym", "Un ancien ami d'elle.", "Un ancien ennemi d'elle."),
     ("fra", "antonym", "Il accepte cela.", "Il refuse cela."),
     ("fra", "antonym", "Le prix augmente.", "Le prix diminue."),
     ("fra", "antonym", "Une rivière lente.", "Une rivière rapide."),
-    ("fra", "function_word", "Il vient avec elle.", "Il vient sans elle."),
+    ("fra", "antonym", "Il vient cet été.", "Il vient cet hiver."),
     ("fra", "function_word", "Avant elle, rien.", "Après elle, rien."),
     ("spa", "antonym", "Unas casas nuevas.", "Unas casas antiguas."),
     ("spa", "antonym", "Ella compró eso.", "Ella vendió eso."),
     ("spa", "antonym", "Un hombre feliz.", "Un hombre infeliz."),
-    ("spa", "function_word", "Viene con ella.", "Viene sin ella."),
+    ("spa", "antonym", "Una pequeña ciudad.", "Una gran ciudad."),
     ("spa", "function_word", "Comió después del juego.", "Comió antes del juego."),
 ]
 
@@ -61,7 +63,10 @@ LEFT_ALONE = [
     ("deu", "antonym", "Das dauert lange."),  # an ending, but no noun: the adverb
     ("deu", "function_word", "Er kommt nicht immer."),  # "not never"
     ("deu", "neighbour", "Im Jahr 2011 kam er."),
+    ("deu", "neighbour", "In den 1480er Jahren."),
+    ("deu", "function_word", "Für 60 oder mehr Kinos."),  # 60 oder weniger
     ("eng", "antonym", "He said nothing."),  # no "that"
+    ("spa", "function_word", "Duerme cerca de las 9:30."),  # mucho más de las 9:30
     ("fra", "function_word", "Il vient tous les jours."),  # a fixed expression
 ]
 
@@ -71,10 +76,98 @@ def test_nothing_is_put_where_the_words_around_it_would_have_to_change(language:
     assert made(sentence, language, kind) == set()
 
 
+# All kinds but denials ("negation" is tested beside). What the lists once made of each stands behind it.
+WRONG = [
+    ("deu", "Das Spiel findet am Montag statt."),  # verliert ... statt
+    ("deu", "Er hat ebenfalls keinen Hut."),  # nicht keinen
+    ("deu", "Zwei Drittel sind rot gefärbt."),  # Drei Drittel
+    ("deu", "Er ist noch da."),  # nicht mehr, but "noch vor" cannot be told from it
+    ("deu", "Das alles kam so."),  # Das nichts
+    ("deu", "Das Bild hing da."),  # Foto, the same
+    ("deu", "Der Einsatz dauerte."),  # Angriff
+    ("deu", "Sie kamen aus weiter Ferne."),  # kurzer
+    ("deu", "Er saß auf der Bank."),  # Fabrik
+    ("deu", "Das Schwert des Menschen."),  # des Frauen
+    ("fra", "Elle dort après avoir été aidée."),  # avoir hiver
+    ("fra", "Elle dort lorsque Paul ment."),  # avant que, and the subjunctive
+    ("fra", "Dès que je peux."),  # bien avant que
+    ("fra", "Elle est aussi belle que toi."),  # moins
+    ("fra", "Le prix change."),  # coût, the same
+    ("fra", "Le seul étranger."),  # pays
+    ("fra", "Plusieurs d'entre eux dorment."),  # Peu de d'entre
+    ("fra", "Presque tous les élus dorment."),  # Presque quelques
+    ("fra", "Il dort encore."),  # déjà
+    ("fra", "Il dort sous le lit."),  # sur
+    ("fra", "Il joue avec elle."),  # sans
+    ("fra", "Tous deux dorment."),  # Tous trois is right, "tous huit" is not
+    ("fra", "Les deux tiers dorment."),  # huit tiers
+    ("fra", "Elle dort haut la main."),  # bas la main
+    ("fra", "Selon le plan suivant le texte."),  # précédent
+    ("fra", "On dort dès son arrivée."),  # absence
+    ("fra", "Une vieille lampe."),  # jeune
+    ("fra", "Il a découvert cela."),  # ignoré
+    ("spa", "Se casó con ella."),  # sin
+    ("spa", "Los avances científicos."),  # económicos, which fits "los científicos" not at all
+    ("spa", "Quedó en segundo lugar."),  # minuto
+    ("spa", "A día de hoy duerme."),  # mes
+    ("spa", "En pleno siglo dorado."),  # mes
+    ("spa", "Duerme a causa de ello."),  # consecuencia
+    ("spa", "Ya duerme."),  # Todavía no
+    ("spa", "Está seguro de ello."),  # inseguro
+    ("spa", "Una mesa pequeña."),  # gran
+    ("spa", "Ahora duerme."),  # Antes
+    ("spa", "Hoy duerme."),  # Antaño
+    ("spa", "Finalmente duerme."),  # Al principio
+    ("spa", "Dio comienzo el acto."),  # final
+    ("spa", "Mañana temprano."),  # Tarde
+    ("spa", "Duerme por la noche."),  # mañana
+    ("spa", "Dos tercios de ellos."),  # Cinco tercios
+    ("spa", "Los músicos duermen."),  # científicos
+    ("eng", "It is filled with joy."),  # without
+    ("eng", "It also rains."),  # never
+    ("eng", "Two thirds of it was gone."),  # Nine thirds
+    ("eng", "It rained at least."),  # at most
+    ("eng", "It only rains."),  # not only
+    ("eng", "The heat was felt."),  # cold
+    ("eng", "Ask if it rains."),  # unless
+    ("eng", "The capital was taken."),  # port
+    ("eng", "It was the attack."),  # visit
+    ("eng", "It went through this."),  # around
+]
+
+
+@pytest.mark.parametrize(("language", "sentence"), WRONG, ids=[case[1] for case in WRONG])
+def test_what_would_come_out_wrong_is_left_alone(language: str, sentence: str) -> None:
+    kinds = [kind for kind in KINDS if kind not in ("negation", "entity")]
+    maker = RuleMaker(count=50, seed=1, kinds=kinds, combine=False)
+    assert maker.distractors(sentence, language) == {}
+
+
+def test_the_opposite_of_very_fits_every_word_that_very_fits() -> None:
+    assert made("Duerme muy bien, muy alto.", "spa", "function_word") == {"Duerme muy bien, demasiado alto."}
+    assert made("Un roi très bon.", "fra", "function_word") == {"Un roi trop bon."}
+
+
+def test_expressions_that_overlap_are_both_left_alone() -> None:
+    sentence = "Elle dort après avoir été aidée."
+    found = [sentence[start:end] for start, end in left_alone(sentence, "fra")]
+    assert found == ["après avoir", "avoir été"]
+
+
+def test_years_and_times_are_no_amounts() -> None:
+    assert made("Around 1990 it rained.", "eng", "function_word") == set()
+    assert made("Around 300 came.", "eng", "function_word") == {"Far more than 300 came."}
+
+
 def test_french_countries_keep_their_elision() -> None:
     found = made("Il vient d'Italie.", "fra", "entity")
     assert "Il vient d'Espagne." in found
     assert all(re.fullmatch(r"Il vient d'[AEIOUÉ].*\.", one) for one in found)
+
+
+def test_a_french_group_that_ends_in_de_stands_before_no_vowel() -> None:
+    assert made("La plupart des lois.", "fra", "function_word") == {"Très peu de lois."}
+    assert made("La plupart des animaux.", "fra", "function_word") == set()
 
 
 def test_french_adjectives_take_their_form_before_a_vowel() -> None:
@@ -100,7 +193,7 @@ def test_german_names_keep_their_genitive() -> None:
 
 def test_a_word_that_begins_a_sentence_keeps_its_capital() -> None:
     assert "Nie kommt er." in made("Immer kommt er.", "deu", "function_word")
-    assert "Sin ella, nada." in made("Con ella, nada.", "spa", "function_word")
+    assert "Rara vez canta." in made("Siempre canta.", "spa", "function_word")
 
 
 def test_a_capital_within_a_sentence_is_a_name_and_left_alone() -> None:

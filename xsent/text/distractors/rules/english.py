@@ -1,4 +1,4 @@
-"""The rules for English of xSIM++, as changes of a part of the sentence."""
+"""The rules for English of xSIM++, as changes of a part of the sentence; fixed expressions are left alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 
 from xsent.text.antonyms import with_antonyms
-from xsent.text.distractors.rules.edits import Edit, difference
-from xsent.text.distractors.rules.lexicon import fixed_expressions
+from xsent.text.distractors.rules.edits import Edit, difference, words
+from xsent.text.distractors.rules.lexicon import left_alone, overlaps
 from xsent.text.entities import Names
 from xsent.text.numbers import with_other_numbers
 from xsent.text.polarity import with_other_polarity
@@ -17,7 +17,8 @@ from xsent.text.tokens import replaced
 
 def english_numbers(sentence: str, *, per_place: int, rng: random.Random) -> list[Edit]:
     """Other numbers, ``per_place`` of each."""
-    return _edits(sentence, with_other_numbers(sentence, per_number=per_place, rng=rng), "number")
+    made = with_other_numbers(sentence, per_number=per_place, rng=rng)
+    return _outside_expressions(sentence, _edits(sentence, made, "number"))
 
 
 def english_entities(sentence: str, *, per_place: int, rng: random.Random) -> list[Edit]:
@@ -27,14 +28,14 @@ def english_entities(sentence: str, *, per_place: int, rng: random.Random) -> li
         for entity in _names().find(sentence)
         for new in _names().draw(sentence, entity, per_place, rng)
     ]
-    return _edits(sentence, made, "entity")
+    return _outside_expressions(sentence, _edits(sentence, made, "entity"))
 
 
 def english_antonyms(sentence: str) -> list[Edit]:
-    """One word's opposite each; fixed expressions are left alone."""
-    fixed = [match.span() for match in fixed_expressions("eng").finditer(sentence)]
-    edits = _edits(sentence, with_antonyms(sentence), "antonym")
-    return [edit for edit in edits if not any(edit.start < end and start < edit.end for start, end in fixed)]
+    """One word's opposite each, unless the sentence has it already ("public and private")."""
+    edits = _outside_expressions(sentence, _edits(sentence, with_antonyms(sentence), "antonym"))
+    present = {word.text.lower() for word in words(sentence)}
+    return [edit for edit in edits if edit.new.lower() not in present]
 
 
 def english_negations(sentence: str) -> list[Edit]:
@@ -44,6 +45,11 @@ def english_negations(sentence: str) -> list[Edit]:
 
 def _edits(sentence: str, made: Iterable[str], kind: str) -> list[Edit]:
     return [difference(sentence, other, kind) for other in dict.fromkeys(made) if other != sentence]
+
+
+def _outside_expressions(sentence: str, edits: Iterable[Edit]) -> list[Edit]:
+    fixed = left_alone(sentence, "eng")
+    return [edit for edit in edits if not overlaps(edit.start, edit.end, fixed)]
 
 
 @cache

@@ -25,13 +25,14 @@ _FIRST = re.compile(
 # After these a form as "est", "a" or "fait" is no verb; before the others "pas" cannot stand, or says nothing clear.
 _NO_SUBJECT = re.compile(
     r"^(?:à|de|du|des|le|la|les|un|une|au|aux|en|par|pour|sud|nord|plein|ce|cet|ces|sur|dans|tout|y|ou|lorsqu|est|vers"
-    r"|son|sa|leur|l|d|je|tu|nous|vous|on|si|s|puis|quand|où|dont|et)$", re.I
+    r"|son|sa|leur|l|d|je|tu|nous|vous|on|si|s|puis|quand|où|dont|et|presque|déjà|bien)$", re.I
 )  # fmt: skip
 _NO_PAS = re.compile(
-    r" (?:également|aussi|déjà|encore|toujours|même|donc|alors|notamment|ainsi|plutôt|tout|tous|toutes|souvent|parfois"
-    r"|que|à|-|le plus|la plus|les plus|l['’]un|désormais|ensuite|finalement|lieu|partie|face|plus|moins|maintenant"
-    r"|certes|pourquoi|probablement|seulement|uniquement|surtout|généralement|en fait|d['’]abord|actuellement|sans|peu"
-    r"|beaucoup)"
+    r" (?:également|aussi|presque|déjà|encore|toujours|même|donc|alors|notamment|ainsi|plutôt|tout|tous|toutes|souvent"
+    r"|parfois|que|à|-|le plus|la plus|les plus|l['’]un|désormais|ensuite|finalement|lieu|partie|face|plus|moins"
+    r"|maintenant|certes|pourquoi|probablement|seulement|uniquement|surtout|généralement|en fait|d['’]abord"
+    r"|actuellement|sans|peu|beaucoup|longtemps"
+    r"|(?:[\w-]+ ){1,2}(?:ans|années|mois|semaines?|jours?|heures?|siècles?)\b)"  # "il y a trois ans"
 )
 _NE_PAS = re.compile(
     r"\b(?P<ne>[Nn]e |[Nn]['’])(?P<middle>(?:(?:s|l|m|t|y)['’]|(?:se|lui|leur|y|en|le|la|les|nous|vous) )*[\w-]+)"

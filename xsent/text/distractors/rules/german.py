@@ -22,10 +22,10 @@ _VERB = (
 _EIN = re.compile(rf"\b(?P<verb>{_VERB}) ein(?P<ending>|e|en){_NO_COUNT}{_NOUN}")
 _EIN_FIRST = re.compile(rf"^Ein(?P<ending>|e){_NO_COUNT}{_NOUN}")
 _KEIN = re.compile(rf"\b[Kk]ein(?P<ending>|em)(?! (?:Geld|Wasser|Strom|Interesse|Wunder|Platz)\b){_NOUN}")
-_KEINE = re.compile(r"\b[Kk]eine (?:[a-zäöüß]+e )?[A-ZÄÖÜ]\w+(?:ung|heit|keit|schaft|tät|tion|sion|quelle|rolle)\b")
-_KEINE_SEVERAL = re.compile(
-    r"\b[Kk]eine(?= (?:[a-zäöüß]+en )?[A-ZÄÖÜ]\w+(?:ungen|heiten|keiten|schaften|täten|ionen|en|er|eme|se)\b)"
+_KEINE = re.compile(
+    r"\b[Kk]eine (?!Aufmerksamkeit\b)(?:[a-zäöüß]+e )?[A-ZÄÖÜ]\w+(?:ung|heit|keit|schaft|tät|tion|sion|quelle|rolle)\b"
 )
+_KEINE_SEVERAL = re.compile(r"\b[Kk]eine(?= [A-ZÄÖÜ]\w+(?:ungen|heiten|keiten|schaften|täten|ionen|en|eme)\b)")
 _AUXILIARY = (
     r"(?:ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatte|hatten|kann|können|konnte|konnten|soll|sollen"
     r"|sollte|sollten|muss|müssen|musste|mussten|darf|dürfen|durfte|durften|will|wollen|wollte|wollten|könnte|könnten"
@@ -68,10 +68,11 @@ def taken_out(sentence: str) -> Iterator[Edit]:
     if re.search(r"\b(?:sondern|weder|nur|lediglich|jedoch nur)\b", sentence):
         return
     for match in re.finditer(
-        r" nicht\b(?! (?:mehr|zuletzt|einmal|ganz|alle|jede\w*|unbedingt|so|selten|ohne)\b)", sentence
+        r" nicht\b(?! (?:mehr|zuletzt|einmal|ganz|alle|jede\w*|unbedingt|so|selten|ohne|aber)\b)", sentence
     ):
         if not re.search(
-            r"\b(?:noch|gar|überhaupt|auch|ob|oder|und|aber|wenn|warum|Warum|was)$", sentence[: match.start()]
+            r"\b(?:noch|gar|überhaupt|auch|ob|oder|und|aber|wenn|warum|Warum|was|Sie|[Vv]ergiss)$",
+            sentence[: match.start()],
         ):
             yield _whole_word(sentence, match.start(), match.end())
     for match in _KEIN.finditer(sentence):

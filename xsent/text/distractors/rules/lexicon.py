@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import permutations
 
+from xsent.text.distractors.rules.edits import straight
 from xsent.text.words import sections
 
 LANGUAGES = ("deu", "eng", "fra", "spa")
@@ -18,7 +19,9 @@ Choices = dict[str, dict[re.Pattern[str] | None, list[str]]]
 
 _ADJECTIVE_AND_NOUN = re.compile(r" (?:[a-zäöüß]+(?:e|en|er|es|em) )?[A-ZÄÖÜ]")
 _AMOUNT = re.compile(
-    r" (?!\d+(?:[:.]\d\d)? ?(?:Uhr|h\b|heures?|am\b|pm\b|a\. ?m|p\. ?m|hours?\b)|\d+:\d)(?:die |the |las |los |les )?"
+    r" (?:die |the |las |los |les )?"
+    r"(?!(?:1[1-9]|20)\d\d\b(?![.,]\d))"  # no year
+    r"(?!\d+(?:[:.]\d\d)? ?(?:Uhr|h\b|heures?|am\b|pm\b|a\. ?m|p\. ?m|hours?\b)|\d+:\d)"  # no time
     r"(?:\d|zwei|drei|vier|fünf|sechs|acht|zehn|zwölf|zwanzig|fünfzig|hundert|two|three|four|five|six|eight|ten|twelve|twenty"
     r"|fifty|deux|trois|quatre|cinq|six|huit|dix|vingt|cinquante|cent|dos|tres|cuatro|cinco|seis|ocho|diez|veinte|cincuenta"
     r"|cien)"
@@ -57,12 +60,22 @@ def lexicon(language: str) -> dict[str, Choices]:
     return found
 
 
+def left_alone(sentence: str, language: str) -> list[tuple[int, int]]:
+    """Where the fixed expressions stand whose words are left alone."""
+    return [match.span(1) for match in _fixed_expressions(language).finditer(straight(sentence))]
+
+
+def overlaps(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a part of a sentence has characters in common with one of others."""
+    return any(start < there_end and there_start < end for there_start, there_end in spans)
+
+
 @cache
-def fixed_expressions(language: str) -> re.Pattern[str]:
-    """Finds expressions whose words are left alone."""
+def _fixed_expressions(language: str) -> re.Pattern[str]:
     phrases = sections(f"distractors_{language}")["leave"]
     alternatives = "|".join(re.escape(phrase) for phrase in sorted(phrases, key=lambda phrase: (-len(phrase), phrase)))
-    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
+    # A match of no width, so that expressions that overlap are all found: "après avoir" and "avoir été".
+    return re.compile(rf"(?<!\w)(?=({alternatives})(?!\w))", re.IGNORECASE)
 
 
 def _pairs(entries: Sequence[str]) -> Iterator[tuple[str, str]]:

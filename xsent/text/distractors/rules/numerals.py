@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from xsent.text.distractors.rules.edits import Edit, edited
+from xsent.text.distractors.rules.lexicon import left_alone, overlaps
 from xsent.text.tokens import cased_like
 from xsent.text.words import sections
 
@@ -43,11 +44,14 @@ def numbers(sentence: str, language: str, *, per_place: int, rng: random.Random)
 
     Separators, decimals, round figures and the length stay; years stay near themselves and in order with the other
     years of the sentence, as spans do ("3 bis 6"); hours, days of a month and percentages stay possible. 0 and 1, and
-    decimals below 2, keep what is before the point: nouns and verbs agree with it.
+    decimals below 2, keep what is before the point: nouns and verbs agree with it. Fixed expressions are left alone.
     """
     rules = _numerals(language)
+    fixed = left_alone(sentence, language)
     ordered = _spans_in_order(sentence)
     for start, end, draw in _places(sentence, language, rules):
+        if overlaps(start, end, fixed):
+            continue
         old = sentence[start:end]
         drawn = dict.fromkeys(draw(rng) for _ in range(_DRAWS * per_place))
         edits = [Edit(start, end, new, "number") for new in drawn if new.lower() != old.lower()]
@@ -61,7 +65,7 @@ def _numerals(language: str) -> Numerals:
     groups = tuple(tuple(entry.split()) for entry in lists["numbers"])
     every = "|".join(word for group in groups for word in group if word not in lists.get("numbers, not replaced", ()))
     return Numerals(
-        re.compile(rf"\.? (?:de )?(?:{months})\b"),
+        re.compile(rf"\.?{_SPACE}(?:de )?(?:{months})\b"),
         re.compile(rf"(?<![\w'’-])(?<!\by )(?:{every})(?![\w'’-]| y (?:{every})\b)", re.IGNORECASE),
         groups,
     )

@@ -22,7 +22,7 @@ _STATEMENT = re.compile(
 _NO_NO_AFTER = re.compile(
     r"^(?:también|ya|solo|sólo|casi|siempre|aún|todavía|la|el|los|las|un|una|esta|esa|al|del|de|en|su|sus|cada|este|o|si"
     r"|por|con|para|además|además,|así|se|le|lo|les|me|nos|te|es|son|fue|a|cuánto|cuánta|qué|como|dónde|sea|incluso|más"
-    r"|ahora|desde|hace|antes|muy|tan|recién|entre|hasta|y|e|bien|aunque|que tanto)$", re.I
+    r"|ahora|claro|desde|hace|antes|muy|tan|recién|entre|hasta|y|e|bien|aunque|que tanto)$", re.I
 )  # fmt: skip
 _NO_NO_BEFORE = re.compile(
     r" (?:decir|que\b|solo|sólo|también|ya\b|siempre|aún|todavía|incluso|tan solo|únicamente|más de|lo que|cuando"
@@ -35,6 +35,8 @@ def taken_out(sentence: str) -> Iterator[Edit]:
     """One denial taken back, each."""
     for match in _NO.finditer(sentence):
         nearby = sentence[match.end() : match.end() + 60]
+        if match["no"][0] == "N" and re.search(r"\w\w[ae]s$", match["rest"]):
+            continue  # "No te molestes": without "no" it would be no command
         if match["rest"] in ("solo", "sólo", "obstante", "más", "se", "tan", "pocos", "pocas", "todos", "todas", "muy"):
             continue
         concord = re.search(

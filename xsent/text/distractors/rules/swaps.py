@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from xsent.text.distractors.rules.edits import Edit, Word, elides, straight, words
-from xsent.text.distractors.rules.lexicon import Choices, fixed_expressions, lexicon
+from xsent.text.distractors.rules.lexicon import Choices, left_alone, lexicon, overlaps
 from xsent.text.tokens import cased_like, starts_sentence, takes_an
 
 _LONGEST = 4  # words of an entry of the lists
@@ -17,7 +17,10 @@ _BEFORE_VOWEL = {
     "sa", "l'", "d'", "qu'", "n'", "s'", "j'", "m'", "t'", "c'", "jusqu'", "lorsque", "lorsqu'", "puisque", "puisqu'",
     "beau", "bel", "nouveau", "nouvel", "vieux", "vieil", "jusque",
 }  # fmt: skip
-_NEGATIONS = {"nicht", "kein", "keine", "not", "no", "never", "ne", "n'", "pas", "nunca", "nie"}
+_NEGATIONS = {
+    "nicht", "nichts", "kein", "keine", "keinen", "keinem", "keiner", "nie", "not", "no", "never", "ne", "n'", "pas",
+    "nunca", "nada", "nadie",
+}  # fmt: skip
 _SPECIAL = {"nouveau": "nouvel", "vieux": "vieil", "beau": "bel"}
 
 
@@ -28,7 +31,7 @@ def swaps(sentence: str, language: str, kind: str, *, per_word: int, rng: random
     expressions are left alone. French elision, Spanish "y/e" and "o/u" and English "a/an" must come out the same.
     """
     choices = lexicon(language).get(kind, {})
-    fixed = [match.span() for match in fixed_expressions(language).finditer(straight(sentence))]
+    fixed = left_alone(sentence, language)
     every = words(sentence)
     present = f" {' '.join(word.text for word in every)} ".lower()
     covered = 0
@@ -37,15 +40,18 @@ def swaps(sentence: str, language: str, kind: str, *, per_word: int, rng: random
             continue
         for start, end, others, old in _matches(sentence, every, first, choices):
             covered = end
-            if any(start < there_end and there_start < end for there_start, there_end in fixed):
+            if overlaps(start, end, fixed):
                 break
-            earlier = {word.text.lower() for word in every[max(0, first - 3) : first]}
-            if kind == "function_word" and earlier & _NEGATIONS:
-                break  # "nicht immer", "n'est pas souvent": the opposite of a denied word says much the same
-            if kind == "neighbour" and re.match(r" \d", sentence[end:]):
-                break  # "im Jahr 2011"
+            if kind == "function_word" and _is_denied(every, first, end):
+                break
+            if kind == "neighbour" and _is_of_a_year(sentence, start, end):
+                break
             before = every[first - 1].text.lower() if first else ""
-            fitting = [new for new in others if f" {new} ".lower() not in present and _fits(language, before, old, new)]
+            fitting = [
+                new
+                for new in others
+                if f" {new} ".lower() not in present and _fits(language, before, old, new, sentence[end:])
+            ]
             for new in rng.sample(fitting, min(per_word, len(fitting))):
                 written = _before_vowel(new, sentence[end:]) if language == "fra" else new
                 yield Edit(start, end, cased_like(_quoted_like(written, sentence), sentence[start:end]), kind)
@@ -70,8 +76,21 @@ def _matches(
             yield start, end, others, key
 
 
-def _fits(language: str, before: str, old: str, new: str) -> bool:
-    """Whether the word before keeps its form."""
+def _is_denied(every: Sequence[Word], first: int, end: int) -> bool:
+    """Whether a denial stands near: "nicht immer" and "nicht nie" say much the same, "nie kein" is wrong."""
+    after = [word for word in every[first:] if word.start >= end]
+    return any(word.text.lower() in _NEGATIONS for word in (*every[max(0, first - 3) : first], *after[:2]))
+
+
+def _is_of_a_year(sentence: str, start: int, end: int) -> bool:
+    """Whether a number stands beside: "im Jahr 2011", "in den 1480er Jahren"."""
+    return re.match(r" \d", sentence[end:]) is not None or re.search(r"\der $", sentence[:start]) is not None
+
+
+def _fits(language: str, before: str, old: str, new: str, after: str) -> bool:
+    """Whether the word before keeps its form, and a French "de" at the end is no "d'"."""
+    if language == "fra" and new.endswith(" de") and elides(after.lstrip()):
+        return False
     if language == "fra" and before in _BEFORE_VOWEL:
         return elides(old) == elides(new)
     if language == "spa" and before in ("y", "e"):
