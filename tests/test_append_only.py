@@ -41,9 +41,29 @@ def test_a_whole_line_that_is_no_object_is_an_error_with_its_line(tmp_path: Path
         file.read()
 
 
+def test_a_file_that_cannot_be_written_is_found_before_and_a_check_leaves_no_trace(tmp_path: Path) -> None:
+    AppendOnly(tmp_path / "new" / "file.jsonl", wait=False).check()
+    assert not list(tmp_path.iterdir())
+    there = tmp_path / "file.jsonl"
+    there.write_text('{"a": 1}\n')
+    AppendOnly(there, wait=False).check()
+    assert there.read_text() == '{"a": 1}\n'
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "file.jsonl")
+    for path, kind in (
+        (tmp_path, IsADirectoryError), (there / "below.jsonl", NotADirectoryError),
+        (tmp_path / "link", FileNotFoundError),
+    ):  # fmt: skip
+        with pytest.raises(kind):
+            AppendOnly(path, wait=False).check()
+
+
 def test_one_process_at_a_time_has_the_file(tmp_path: Path) -> None:
     path = tmp_path / "file.jsonl"
-    with AppendOnly(path, wait=False), pytest.raises(BlockingIOError, match="another process writes"), AppendOnly(path, wait=False):
+    with (
+        AppendOnly(path, wait=False),
+        pytest.raises(BlockingIOError, match="another process writes"),
+        AppendOnly(path, wait=False),
+    ):
         pass
     with AppendOnly(path, wait=False):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -58,6 +59,19 @@ class AppendOnly:
             self._file = None
         Path(self._lock.lock_file).unlink(missing_ok=True)
         self._lock.release()
+
+    def check(self) -> None:
+        """Raise ``OSError`` if nothing can be added, before any work; nothing is made or changed."""
+        if self.path.exists():
+            self.path.open("ab").close()
+            return
+        if self.path.is_symlink():
+            raise FileNotFoundError(errno.ENOENT, "a link to a file that is not there", str(self.path))
+        folder = next(parent for parent in self.path.absolute().parents if parent.exists())
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
 
     def read(self) -> list[dict[str, Any]]:
         """All objects, in the order they were added.

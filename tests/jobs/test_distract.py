@@ -106,9 +106,15 @@ def test_the_summary_tells_difficulty_kinds_and_what_went_in(english: Path, tmp_
 def test_the_same_seed_gives_the_same_file_and_another_one_another(english: Path, tmp_path: Path) -> None:
     made = {}
     for name, more in {"one": [], "same": ["--seed", "42"], "other": ["--seed", "3"]}.items():
-        assert distract([f"eng={english}"], tmp_path / name, *more) == 0
-        made[name] = (tmp_path / name).read_bytes()
+        assert distract([f"eng={english}"], tmp_path / f"{name}.jsonl", *more) == 0
+        made[name] = (tmp_path / f"{name}.jsonl").read_bytes()
     assert made["one"] == made["same"] != made["other"]
+
+
+def test_as_many_distractors_are_made_as_the_config_says(english: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    assert distract([f"eng={english}"], output, "--set", "count=2") == 0
+    assert [len(row["distractors"]["eng"]) for row in rows(output)[:2]] == [2, 2]
 
 
 def test_columns_of_one_file_are_read_and_blank_lines_left_out(tmp_path: Path) -> None:
@@ -210,9 +216,18 @@ def test_a_kind_is_read_from_a_note() -> None:
         (["eng=empty"], [], "empty: expected at least one text, found none"),
         (["eng=broken.en"], [], "broken.en:1: broken UTF-8"),
         (["eng=text.en", "rows.jsonl"], [], "rows.jsonl: expected LANG=FILE as the other inputs"),
-        (["rows.jsonl", "again.jsonl"], [], "expected each id once in all files together, found '1' 2 times"),
+        (
+            ["rows.jsonl", "again.jsonl"],
+            [],
+            "again.jsonl:1: expected each id once in all files together, found '1' as in rows.jsonl:1",
+        ),
+        (
+            ["rows.jsonl", "rows.jsonl"],
+            [],
+            "rows.jsonl:1: expected each id once in all files together, found '1' as in",
+        ),
         (["torn.jsonl"], [], "torn.jsonl:1: expected a JSON object"),
-        (["three.jsonl"], [], "row 1: has 3 distractors in deu, expected 4 as for the others; --again"),
+        (["three.jsonl"], [], "three.jsonl:1: expected 4 distractors in deu as for the others, found 3; --again"),
         (["eng=text.en", "jpn=text.de.gz"], [], "no rules for jpn: expected languages of "),
         (["eng=text.en"], ["--languages", "fra"], "languages fra: expected some of the input's, eng"),
         (["eng=text.en"], ["--languages", "xx1"], "unknown language 'xx1'"),
@@ -221,6 +236,8 @@ def test_a_kind_is_read_from_a_note() -> None:
         (["eng=text.en"], ["--dry-run"], "--dry-run is for a maker that costs something: see --maker"),
         (["eng=text.en"], ["--maker", "magic"], "maker/magic"),
         (["eng=text.en"], ["--set", "maker.combined=true"], "maker.combined"),
+        (["eng=text.en"], ["--set", "languages=eng"], "languages=eng: expected a list such as [deu,fra]"),
+        (["eng=text.en"], ["--set", "again=perhaps"], "again=perhaps: expected true or false"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line_before_any_work(
@@ -256,6 +273,10 @@ def test_an_output_that_cannot_be_is_said_before_any_work(
     assert said(caplog) == f"{tmp_path / 'nowhere'}: no such folder for the output"
     assert distract([file], tmp_path) == 1
     assert said(caplog) == f"{tmp_path}: expected a file to write, found a folder"
+    for name in ("out.csv", "out.gz", "out"):  # a file that is called CSV would be read as one
+        assert distract([file], tmp_path / name) == 1
+        assert said(caplog).startswith(f"{tmp_path / name}: expected a name that ends in .jsonl or .jsonl.gz")
+        assert not (tmp_path / name).exists()
 
 
 def test_a_report_of_texts_without_distractors_is_an_error(english: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -35,7 +35,8 @@ def add(commands: Any) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "-o", "--output", type=Path, metavar="OUT",
-        help="a JSON object a line, plain or .gz; OUT.summary.json counts, OUT.failures.tsv lists texts without any",
+        help="a JSON object a line, .jsonl or .jsonl.gz; OUT.summary.json counts, OUT.failures.tsv lists texts without"
+        " any",
     )  # fmt: skip
     what.add_argument("--report", action="store_true", help="say how hard the distractors of IN are to tell; make none")
     parser.add_argument(
@@ -78,7 +79,7 @@ def _distract(given: argparse.Namespace) -> None:
         Console().print(difficulty_table(difficulty_by_language(inputs.rows), config["published"]))
         return
     ledger = config["maker"].get("ledger")
-    check_files(inputs, given.output, ledger=None if ledger is None else Path(ledger))
+    check_files(inputs, given.output, ledger=None if ledger is None else Path(str(ledger)))
     maker = build(config["maker"])
     languages = config["languages"] and [to_iso639_3(code) for code in config["languages"]]
     requests = requests_of(inputs, maker, languages=languages, again=config["again"])
@@ -104,6 +105,10 @@ def _config(given: argparse.Namespace) -> dict[str, Any]:
     chosen = [] if given.maker is None else [f"maker={given.maker}"]
     config = load_config("distract", [*given.set, *chosen])
     config |= {name: value for name in ("languages", "again") if (value := vars(given)[name]) is not None}
+    if not isinstance(config["again"], bool):
+        raise ValueError(f"again={config['again']}: expected true or false")
+    if not isinstance(config["languages"], list | None):
+        raise ValueError(f"languages={config['languages']}: expected a list such as [deu,fra]")
     maker = config["maker"]
     for name in OF_MAKER:
         if (value := vars(given)[name]) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -26,6 +27,7 @@ from xsent.text.distractors.record import DistractorRow, to_json
 
 _KIND = re.compile(r"(?:^|; )([a-z_]+): ")
 FAILURES_HEADER = "id\tlanguage\twhy\ttext\n"
+ENDINGS = (".jsonl", ".jsonl.gz")  # of the output; by them a file is read again
 ALL = "all languages"
 PACKAGES = ("rapidfuzz", "openai", "py3langid")
 
@@ -77,7 +79,7 @@ def requests_of(
         raise ValueError(f"languages {','.join(unknown)}: expected some of the input's, {', '.join(there)}")
     chosen = [language for language in there if languages is None or language in languages]
     requests = []
-    for row in inputs.rows:
+    for where, row in inputs.placed:
         for language in chosen:
             if language not in row.texts:
                 continue
@@ -85,8 +87,8 @@ def requests_of(
                 requests.append(Request(row.id, language, row.texts[language]))
             elif len(row.distractors[language]) != maker.count:
                 raise ValueError(
-                    f"row {row.id}: has {len(row.distractors[language])} distractors in {language}, expected"
-                    f" {maker.count} as for the others; --again makes them anew, --languages leaves a language out"
+                    f"{where}: expected {maker.count} distractors in {language} as for the others, found"
+                    f" {len(row.distractors[language])}; --again makes them anew, --languages leaves a language out"
                 )
     maker.check(dict.fromkeys(request.language for request in requests))
     return requests
@@ -101,16 +103,22 @@ def check_files(inputs: Inputs, output: Path, *, ledger: Path | None) -> None:
         ledger: of the maker, if it has one.
 
     Raises:
-        ValueError: one of them is another one, too.
-        OSError: the output cannot be written.
+        ValueError: one of them is another one, too, or the output's name does not say that it is JSONL.
+        OSError: the output cannot be written, or the ledger is a folder.
     """
     check_output(output)
+    if not output.name.endswith(ENDINGS):
+        raise ValueError(f"{output}: expected a name that ends in {' or '.join(ENDINGS)}, as that is what is written")
     read = [path.resolve() for path in inputs.files]
     written = [output, _failures_of(output), _summary_of(output)]
     for path in written:
         if path.resolve() in read:
             raise ValueError(f"{path}: expected a file of its own for what is written, found one that is read")
-    if ledger is not None and ledger.resolve() in [*read, *(path.resolve() for path in written)]:
+    if ledger is None:
+        return
+    if ledger.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "expected a file for the ledger, found a folder", str(ledger))
+    if ledger.resolve() in [*read, *(path.resolve() for path in written)]:
         raise ValueError(f"{ledger}: expected a file of its own for the ledger, found one that is read or written")
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from tqdm import tqdm
 
-from xsent.data.clsd import read_distractor_rows
+from xsent.data.clsd_files import PlacedRow, read_rows
 from xsent.data.languages import to_iso639_3
 from xsent.data.lines import read_lines
 from xsent.text.distractors.record import DistractorRow
@@ -24,8 +23,13 @@ OF_ROWS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
 class Inputs(NamedTuple):
     """Rows, and where they are from."""
 
-    rows: list[DistractorRow]
+    placed: list[PlacedRow]
     files: tuple[Path, ...]
+
+    @property
+    def rows(self) -> list[DistractorRow]:
+        """The rows alone."""
+        return [row for _, row in self.placed]
 
     def languages(self) -> list[str]:
         """ISO 639-3 codes of the texts, in the order in which they come first."""
@@ -55,9 +59,9 @@ def read_inputs(inputs: Sequence[str]) -> Inputs:
             f"{others[0]}: expected LANG=FILE as the other inputs, found a file of rows; make it another command"
         )
     found = _read_texts(texts) if texts else _read_rows([_of_rows(one) for one in others])
-    if not found.rows:
+    if not found.placed:
         raise ValueError(f"{', '.join(map(str, found.files))}: expected at least one text, found none")
-    _check_ids(found.rows)
+    _check_ids(found.placed)
     return found
 
 
@@ -105,8 +109,10 @@ def _check_lengths(by_language: dict[str, tuple[Path, list[str]]]) -> None:
         raise ValueError(f"expected as many lines in each file, as lines translate each other, found {found}")
 
 
-def _rows(by_language: dict[str, tuple[Path, list[str]]]) -> list[DistractorRow]:
+def _rows(by_language: dict[str, tuple[Path, list[str]]]) -> list[PlacedRow]:
+    """Rows, each at its line of the first file."""
     rows, blank = [], 0
+    first = next(path for path, _ in by_language.values())
     columns = [column for _, column in by_language.values()]
     for number, texts in enumerate(zip(*columns, strict=True), start=1):
         if not any(texts):
@@ -118,7 +124,8 @@ def _rows(by_language: dict[str, tuple[Path, list[str]]]) -> list[DistractorRow]
                 raise ValueError(
                     f"{path}:{number}: expected a text in {language}, as there is one in another language, found none"
                 )
-        rows.append(DistractorRow(str(number), dict(zip(by_language, texts, strict=True)), {}, {}))
+        row = DistractorRow(str(number), dict(zip(by_language, texts, strict=True)), {}, {})
+        rows.append(PlacedRow(f"{first}:{number}", row))
     if blank:
         log.info("%d of %d lines are blank and left out", blank, blank + len(rows))
     return rows
@@ -137,13 +144,17 @@ def _of_rows(one: str) -> Path:
 
 
 def _read_rows(paths: Sequence[Path]) -> Inputs:
-    rows: list[DistractorRow] = []
+    rows: list[PlacedRow] = []
     for path in tqdm(paths, desc="reading", unit=" files", delay=2, leave=False):
-        rows += read_distractor_rows(path)
+        rows += read_rows(path, distinct=True)
     return Inputs(rows, tuple(paths))
 
 
-def _check_ids(rows: Sequence[DistractorRow]) -> None:
-    (most, count), *_ = Counter(row.id for row in rows).most_common(1)
-    if count > 1:
-        raise ValueError(f"expected each id once in all files together, found {most!r} {count} times")
+def _check_ids(rows: Sequence[PlacedRow]) -> None:
+    first: dict[str, str] = {}
+    for where, row in rows:
+        if row.id in first:
+            raise ValueError(
+                f"{where}: expected each id once in all files together, found {row.id!r} as in {first[row.id]}"
+            )
+        first[row.id] = where

@@ -87,6 +87,7 @@ def test_quotes_around_parts_of_a_distractor_stay() -> None:
     ("second", "why"),
     [
         ("...", "a distractor has no words"),
+        ("+ %", "a distractor has no words"),
         ("der zug nach BERLIN fährt heute  um acht Uhr ab", "a distractor equals the text"),
         ("Der Zug nach Berlin fährt morgen, um acht Uhr, ab!", "a distractor is there twice"),
         ("Zug.", "a distractor is shorter than its text by too much"),
@@ -135,6 +136,37 @@ def test_two_texts_that_read_the_same_fold_to_the_same() -> None:
     assert folded("Straße, 5 km") == folded("STRASSE 5 ㎞!")
     assert folded("Er kommt nicht.") != folded("Er kommt nie.")
     assert folded("कि") != folded("की")  # vowel signs are marks, and letters to who reads them
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Es gab 1.5 Punkte.", "Es gab 15 Punkte."),
+        ("Es waren -5 Grad.", "Es waren 5 Grad."),
+        ("Es waren −5 Grad.", "Es waren +5 Grad."),
+        ("Es stand 2:1.", "Es stand 21."),
+        ("Von 5-7 Leuten.", "Von 57 Leuten."),
+        ("Es kostet $5.", "Es kostet €5."),
+        ("Um 5% mehr.", "Um 5 mehr."),
+    ],
+)
+def test_numbers_that_differ_by_a_sign_alone_do_not_read_the_same(one: str, other: str) -> None:
+    assert folded(one) != folded(other)
+    assert distractors_of(f"1. {one}", Text("und", other), 1, Rules(3.0, None)) == (one,)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Das war 1998.", "Das war 1998"),
+        ("Er (5) kam 3 - 4 Mal.", "Er 5, kam 3 4 Mal"),
+        ("Es waren −5 Grad.", "Es waren -5 Grad"),
+        ("Von 5–7 Leuten.", "Von 5-7 Leuten."),
+        ("Die U-Bahn, Covid-19 -", "Die UBahn Covid 19"),
+    ],
+)
+def test_punctuation_that_is_of_no_number_is_not_read(one: str, other: str) -> None:
+    assert folded(one) == folded(other)
 
 
 def test_nearly_all_released_answers_would_do(shared_data: Path) -> None:

@@ -89,6 +89,21 @@ def test_a_limit_waits_for_what_is_under_way_before_it_stops() -> None:
     assert asyncio.run(two_of_ten_tokens_within_fifteen()) == Usage(8, 7)
 
 
+def test_what_was_used_is_counted_even_where_the_wait_to_say_so_is_cut_short() -> None:
+    async def cancelled_while_it_settles() -> Spending:
+        spending = Spending(NOTHING, Prices(None, None), Limits(None, 15))
+        await spending.reserve(Usage(5, 5))
+        async with spending._changed:  # so that others wait
+            settling = asyncio.create_task(spending.settle(Usage(5, 5), Usage(3, 2)))
+            await asyncio.sleep(0)
+            settling.cancel()
+        await asyncio.gather(settling, return_exceptions=True)
+        return spending
+
+    spending = asyncio.run(cancelled_while_it_settles())
+    assert (spending.used, spending.in_flight) == (Usage(3, 2), 0)
+
+
 def test_a_secret_goes_in_whatever_form_it_is_repeated() -> None:
     secrets = Secrets('a/b+c d"efgh', "short")
     assert secrets.masked('key a/b+c d"efgh, a%2Fb%2Bc%20d%22efgh, a/b+c d\\"efgh, short') == "key ***, ***, ***, short"

@@ -5,6 +5,7 @@ import email.utils
 import itertools
 import json
 import logging
+import os
 import signal
 import socket
 import subprocess
@@ -239,6 +240,35 @@ def test_an_answer_that_cannot_be_written_stops_everything(maker: Maker, endpoin
     assert len(endpoint.payloads) == 1
 
 
+@pytest.mark.parametrize("kind", ["folder", "link to nowhere", "below a file"])
+def test_a_ledger_that_cannot_be_written_is_said_before_anything_is_sent(
+    maker: Maker, endpoint: Endpoint, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "there"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link to nowhere":
+        path.symlink_to(tmp_path / "nowhere" / "ledger.jsonl")
+    else:
+        path.write_text("")
+        path = path / "ledger.jsonl"
+    for work in (made, lambda model: model.plan(requests())):
+        with pytest.raises(OSError, match=str(tmp_path / "there")):
+            work(maker(ledger=str(path)))
+    assert not endpoint.payloads
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes to every file")
+def test_a_ledger_that_is_read_only_is_said_before_anything_is_sent(maker: Maker, endpoint: Endpoint) -> None:
+    made(maker())
+    Path(str(maker().ledger)).chmod(0o400)
+    for work in (lambda: made(maker(), 2), lambda: maker().plan(requests(2))):
+        with pytest.raises(PermissionError):
+            work()
+    assert len(endpoint.payloads) == 1
+    assert len(made(maker())) == 1  # nothing is to be written
+
+
 def test_two_runs_do_not_share_a_ledger_at_a_time(maker: Maker) -> None:
     running = maker().make(requests(2), progress=False)
     next(running)
@@ -424,6 +454,56 @@ def test_a_text_that_the_endpoint_refuses_does_not_stop_the_others(maker: Maker,
     assert len(endpoint.payloads) == 2
 
 
+REFUSALS = {
+    "as OpenAI": error(400, "too long"),
+    "as vLLM": lambda payload: Reply(
+        json.dumps({"object": "error", "message": "too long", "type": "BadRequestError", "code": 400}), 400
+    ),
+    "413": lambda payload: Reply("<html>too long</html>", 413, kind="text/html"),
+    "422": error(422, "too long"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_text_that_alone_is_not_taken_does_not_stop_the_others(maker: Maker, endpoint: Endpoint, name: str) -> None:
+    def too_long_for_one(payload: dict[str, object]) -> Behaviour:
+        return REFUSALS[name](payload) if sentence_of(payload) == SENTENCES[1] else good(payload)
+
+    endpoint.otherwise = too_long_for_one
+    model = maker(concurrency=1)
+    found = made(model, 3)
+    assert [bool(one.distractors) for one in found] == [True, False, True]
+    assert found[1].failure.startswith("the endpoint refused it: answered 4")
+    assert "too long" in found[1].failure
+    assert len(endpoint.payloads) == 3  # the same words would be refused again
+    # The next run begins with that text; its ledger says that the endpoint takes others.
+    assert [bool(one.distractors) for one in made(model, 4)] == [True, False, True, True]
+    assert len(endpoint.payloads) == 5
+
+
+def test_texts_in_a_row_that_are_not_taken_stop_the_run(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.script = [good]
+    endpoint.otherwise = error(400, "bad")
+    with pytest.raises(ValueError, match=r"400 \(bad\): 2 texts in a row have no answer; a higher .*give_up_after"):
+        made(maker(concurrency=1), 6)
+    assert len(endpoint.payloads) == 3
+    endpoint.otherwise = lambda payload: (
+        error(400, "bad")(payload) if sentence_of(payload) in SENTENCES[:3] else good(payload)
+    )
+    assert [bool(one.distractors) for one in made(maker(patience={"give_up_after": 3}), 6)] == [
+        True,
+        False,
+        False,
+        *[True] * 3,
+    ]
+
+
+def test_the_first_request_that_is_not_taken_is_said_with_its_length(maker: Maker, endpoint: Endpoint) -> None:
+    endpoint.otherwise = error(400, "bad")
+    with pytest.raises(ValueError, match=r"does not take such requests, or not the first one, of \d+ bytes$"):
+        made(maker(), 6)
+
+
 def test_a_refused_connection_is_said_at_once(maker: Maker, endpoint: Endpoint) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -538,6 +618,35 @@ def test_an_answer_that_was_lost_counts_as_spent(maker: Maker, endpoint: Endpoin
     assert "at most: 1 answers were lost on the way, which may have used" in str(model.totals)
 
 
+COUNTED = {"prompt_tokens": 70, "completion_tokens": 30}
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_tokens_of_what_is_no_answer_count_where_the_endpoint_says_so(
+    maker: Maker, endpoint: Endpoint, status: int
+) -> None:
+    endpoint.script = [good, lambda payload: Reply(json.dumps({"choices": [], "usage": COUNTED}), status)]
+    model = maker(concurrency=1)
+    made(model, 2)
+    assert model.totals.usage == Usage(200 + 70, 100 + 30)
+    assert (model.totals.lost, model.totals.lost_usage) == (1, Usage(70, 30))
+    line = ledger_of(model)[1]
+    assert (line["usage"], line["usage_from"]) == (COUNTED, "endpoint")
+    again = maker()
+    made(again, 2)
+    assert again.totals.usage_before == Usage(270, 130)
+
+
+@pytest.mark.parametrize("status", [408, 504, 524])
+def test_an_answer_that_was_not_waited_for_may_be_on_the_bill(maker: Maker, endpoint: Endpoint, status: int) -> None:
+    endpoint.script = [error(status, "gone")]
+    model = maker()
+    made(model)
+    assert ledger_of(model)[0]["lost"] == f"answered {status} (gone)"
+    assert ledger_of(model)[0]["usage_from"] == "bound"
+    assert model.totals.usage.completion == 50 + 2_048
+
+
 # ---- dry runs
 
 
@@ -592,7 +701,7 @@ def test_the_bound_holds_for_the_prompt_that_is_sent(maker: Maker, endpoint: End
         ({"base_url": "http://host/v1?key=1"}, "without a query"),
         ({"base_url": "http://host:port/v1"}, "expected http"),
         ({"base_url": "https://"}, "expected http"),
-        ({"attempts": 0}, r"maker\.attempts=0: expected at least 1"),
+        ({"attempts": 0}, r"maker\.attempts=0: expected a whole number of at least 1"),
         ({"concurrency": 0}, "concurrency"),
         ({"patience": {"tries": 0}}, r"maker\.patience\.tries=0"),
         ({"patience": {"timeout": 0}}, r"maker\.patience\.timeout=0"),
@@ -601,6 +710,22 @@ def test_the_bound_holds_for_the_prompt_that_is_sent(maker: Maker, endpoint: End
         ({"language_names": {"eng": "English"}}, r"maker\.language_names has no deu.*\+maker\.language_names\.deu="),
         ({"limit_cost": 1.0}, r"maker\.limit_cost: expected maker\.prices"),
         ({"limit_tokens": 1_000, "max_tokens": None}, r"maker\.max_tokens: expected a number"),
+        ({"limit_cost": float("inf"), "prices": PRICES}, r"maker\.limit_cost=inf: expected a number of at least 0"),
+        ({"limit_cost": -1.0, "prices": PRICES}, r"maker\.limit_cost=-1\.0: expected"),
+        ({"limit_tokens": 1.5}, r"maker\.limit_tokens=1\.5: expected a whole number of at least 0"),
+        ({"limit_tokens": "many"}, r"maker\.limit_tokens=many: expected a whole number"),
+        ({"prices": PRICES | {"completion": float("inf")}}, r"maker\.prices\.completion=inf: expected a number"),
+        ({"parameters": {"max_completion_tokens": 4096}}, r"max_completion_tokens: expected it alone.*max_tokens=null"),
+        ({"attempts": "three"}, r"maker\.attempts=three: expected a whole number"),
+        ({"count": "two"}, r"maker\.count=two: expected a whole number"),
+        ({"max_tokens": "all"}, r"maker\.max_tokens=all: expected a whole number"),
+        ({"seed": 1.5}, r"maker\.seed=1\.5: expected a whole number"),
+        ({"temperature": "hot"}, r"maker\.temperature=hot: expected a number"),
+        ({"patience": {"tries": "some"}}, r"maker\.patience\.tries=some: expected a whole number"),
+        ({"patience": {"timeout": float("nan")}}, r"maker\.patience\.timeout=nan: expected a number"),
+        ({"patience": {"longest_wait": "long"}}, r"maker\.patience\.longest_wait=long: expected a number"),
+        ({"model": 4}, r"maker\.model=4: expected text, found int"),
+        ({"key_env": 4}, r"maker\.key_env=4: expected text"),
         ({"parameters": {"stream": True}}, r"maker\.parameters: stream cannot be chosen"),
     ],
 )

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 from xsent.text.distractors.llm.identification import other_language
 from xsent.text.distractors.llm.prompt import Text
+from xsent.text.distractors.llm.values import is_number
 
 # A whole answer in a fence of backquotes, with or without the name of a format.
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)\n?```", re.DOTALL)
 # "1. Er kommt.", "1) ...", "1、..."; what follows the sign is no digit, as in "1.5 Millionen".
 _NUMBERED = re.compile(r"(\d+)[.)．）、]\s*(?!\d)(.+)")
+# The sign between two digits ("1.5", "3:1"), and a minus.
+_OF_A_NUMBER = re.compile(r"(?<=\d)[^\w\s](?=\d)|(?<!\w)-(?=\d)")
+_DASHES = str.maketrans("‐‒–−", "----")
 _QUOTES = ('""', "''", "“”", "‘’", "„“", "„”", "«»", "»«", "「」", "『』")
 
 
@@ -32,9 +36,11 @@ class Rules:
 
     def check(self) -> None:
         """Raise ``ValueError`` where a value makes no sense."""
-        if not self.max_length_ratio > 1:
-            raise ValueError(f"maker.rules.max_length_ratio={self.max_length_ratio}: expected more than 1")
-        if self.wrong_language is not None and not 0.5 < self.wrong_language < 1:
+        if not is_number(self.max_length_ratio) or not self.max_length_ratio > 1:
+            raise ValueError(f"maker.rules.max_length_ratio={self.max_length_ratio}: expected a number above 1")
+        if self.wrong_language is None:
+            return
+        if not is_number(self.wrong_language) or not 0.5 < self.wrong_language < 1:
             raise ValueError(
                 f"maker.rules.wrong_language={self.wrong_language}: expected a probability between 0.5 and 1, or null"
             )
@@ -114,7 +120,7 @@ def _unquoted(text: str) -> str:
 
 
 def _check(distractor: str, text: Text, rules: Rules) -> None:
-    if not folded(distractor):
+    if not any(character.isalnum() for character in distractor):
         raise ValueError("a distractor has no words")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in distractor):
         raise ValueError("a distractor has a line break or another control character")
@@ -130,6 +136,15 @@ def _check(distractor: str, text: Text, rules: Rules) -> None:
 
 
 def folded(text: str) -> str:
-    """Letters, marks and digits of a text alone, without case: what two texts share that read the same."""
-    wide = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(character for character in wide if unicodedata.category(character)[0] in "LMN")
+    """A text without case, space and punctuation: what two texts share that read the same.
+
+    What makes another number or amount of it stays: the sign in a number, and those of money, reckoning and percent.
+    """
+    wide = unicodedata.normalize("NFKC", text).casefold().translate(_DASHES)
+    of_numbers = {found.start() for found in _OF_A_NUMBER.finditer(wide)}
+    return "".join(character for place, character in enumerate(wide) if place in of_numbers or _is_read(character))
+
+
+def _is_read(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] in "LMN" or category in ("Sc", "Sm") or character in "%‰°"

@@ -41,10 +41,12 @@ def event_loop() -> Iterator[Loop]:
     try:
         yield here
     finally:
-        here.cancel()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        try:
+            here.cancel()
+        finally:  # also where Ctrl-C ends the wait: nothing goes on in the thread when its files have been closed
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
 
 
 async def _cancel_all() -> None:

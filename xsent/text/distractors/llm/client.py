@@ -13,8 +13,9 @@ from typing import Any
 from xsent.text.distractors.llm.ledger import Answer, Ledger, Lost
 from xsent.text.distractors.llm.prompt import Call
 from xsent.text.distractors.llm.secret import Secrets, passwords_of, without_credentials
-from xsent.text.distractors.llm.spending import NOTHING, Spending, Usage
+from xsent.text.distractors.llm.spending import NOTHING, Spending, Usage, counted
 from xsent.text.distractors.llm.trouble import Trouble, of_connection, of_content, of_status, of_time
+from xsent.text.distractors.llm.values import check_number, check_whole
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,8 @@ class Patience:
         tries: requests for an answer, at most.
         first_wait: seconds before the second of them; doubled before each other.
         longest_wait: seconds that are waited before one at most, whatever the endpoint asks for.
-        give_up_after: questions in a row that all their tries have not answered, after which nothing more is asked.
+        give_up_after: questions in a row that all their tries have not answered, or that the endpoint does not take,
+            after which nothing more is asked.
     """
 
     timeout: float
@@ -48,10 +50,11 @@ class Patience:
 
     def check(self) -> None:
         """Raise ``ValueError`` where a value makes no sense."""
-        for name, least in (("tries", 1), ("give_up_after", 1), ("first_wait", 0), ("longest_wait", 0)):
-            if not getattr(self, name) >= least:
-                raise ValueError(f"maker.patience.{name}={getattr(self, name)}: expected at least {least}")
-        if not self.timeout > 0:
+        for name in ("tries", "give_up_after"):
+            check_whole(f"maker.patience.{name}", getattr(self, name), least=1)
+        for name in ("timeout", "first_wait", "longest_wait"):
+            check_number(f"maker.patience.{name}", getattr(self, name), least=0)
+        if not self.timeout:
             raise ValueError(f"maker.patience.timeout={self.timeout}: expected seconds above 0")
 
     def wait(self, key: str, number: int, asked: float | None) -> float:
@@ -96,7 +99,7 @@ class Client:
         self.spending = spending
         self.patience = patience
         self.requests = 0  # sent
-        self.lost: list[Usage] = []  # the most that those can have used whose answers have not come
+        self.lost: list[Usage] = []  # what those have used whose answers have not come, or the most they can have
         self._sleep = sleep
         self._secrets = Secrets(*([key] if key else []), *passwords_of(base_url))
         self._client = _openai(base_url, key, patience.timeout)
@@ -135,10 +138,10 @@ class Client:
                 return
             if trouble.is_fatal:
                 raise self._stop(trouble.error(f"{self.address}: {trouble.why}{self._continues()}"))
+            if trouble.is_final:
+                raise self._refused(call, trouble)
             if trouble.is_fatal_at_first and not self._has_answered:
                 raise self._stop(ConnectionError(f"{self.address}: {trouble.why}; is maker.base_url right?"))
-            if trouble.is_final:
-                raise NoAnswerError(f"the endpoint refused it: {trouble.why}")
             why = trouble.why
             if number < self.patience.tries:
                 wait = self.patience.wait(call.key, number, trouble.asked_wait)
@@ -149,6 +152,19 @@ class Client:
         if not self._has_answered or self._in_vain >= self.patience.give_up_after:
             raise self._stop(ConnectionError(f"{self.address}: {why}{self._continues()}"))
         raise NoAnswerError(f"{why}; the same command asks again")
+
+    def _refused(self, call: Call, trouble: Trouble) -> Exception:
+        """What is to be raised for a question that the endpoint does not take, now and later."""
+        if trouble.is_fatal_at_first:
+            if not self.ledger.has_answers:
+                where = f"it does not take such requests, or not the first one, of {call.size:,} bytes"
+                return self._stop(ValueError(f"{self.address}: {trouble.why}: {where}"))
+            self._in_vain += 1
+            if self._in_vain >= self.patience.give_up_after:
+                # The same command would stop at the same texts.
+                many = f"{self._in_vain} texts in a row have no answer; a higher maker.patience.give_up_after goes on"
+                return self._stop(ValueError(f"{self.address}: {trouble.why}: {many} past them"))
+        return NoAnswerError(f"the endpoint refused it: {trouble.why}")
 
     async def _send(self, call: Call) -> Trouble | None:
         """Send one request, and write down what came; None where that is an answer."""
@@ -167,13 +183,13 @@ class Client:
                 used = found.usage
                 self._keep(call, found)
                 return None
-            if found.may_be_paid:
-                used = most
-                self._lose(call, Lost(found.why, found.body, most))
+            if found.may_be_paid or found.used:
+                used = found.used or most
+                self._lose(call, Lost(found.why, found.body, used, found.used is not None))
             return found
         except asyncio.CancelledError:
             used = most
-            self._lose(call, Lost("interrupted", "", most))
+            self._lose(call, Lost("interrupted", "", most, is_counted=False))
             raise
         finally:
             await self.spending.settle(most, used)
@@ -240,7 +256,7 @@ def _read(body: str, request_id: str, most: Usage, masked: Callable[[str], str])
             raise TypeError
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return of_content(body)
-    usage = _usage(content.get("usage"))
+    usage = counted(content)
 
     def named(where: Any, name: str) -> str:
         return masked(str(where.get(name) or ""))
@@ -249,16 +265,6 @@ def _read(body: str, request_id: str, most: Usage, masked: Callable[[str], str])
         masked(said), named(choice, "finish_reason"), usage or most, usage is not None, named(content, "id"),
         named(content, "model"), named(content, "system_fingerprint"), masked(request_id),
     )  # fmt: skip
-
-
-def _usage(found: Any) -> Usage | None:
-    """Tokens that an endpoint counted, if it did."""
-    if not isinstance(found, dict):
-        return None
-    prompt, completion = found.get("prompt_tokens"), found.get("completion_tokens")
-    if isinstance(prompt, int) and isinstance(completion, int) and min(prompt, completion) >= 0:
-        return Usage(prompt, completion)
-    return None
 
 
 def _openai(base_url: str, key: str | None, timeout: float) -> Any:

@@ -30,7 +30,8 @@ class Lost(NamedTuple):
 
     why: str
     body: str  # what came, or the start of it
-    usage: Usage  # the most it can have used
+    usage: Usage
+    is_counted: bool  # as of an answer
 
 
 class Ledger:
@@ -48,6 +49,7 @@ class Ledger:
     def __init__(self, path: Path, model: str) -> None:
         self.model = model
         self.answers: dict[str, Answer] = {}  # by key
+        self.has_answers = False  # of the model
         self.usage = NOTHING  # of the model, what was lost included
         self._file = AppendOnly(path, wait=False)
 
@@ -89,6 +91,10 @@ class Ledger:
             except (KeyError, TypeError):
                 raise ValueError(f"{self.path}:{number}: expected an answer of a language model") from None
 
+    def check(self) -> None:
+        """Raise ``OSError`` if nothing can be added; nothing is made or changed."""
+        self._file.check()
+
     def add(self, call: Call, base_url: str, found: Answer | Lost) -> None:
         """Write down what came of a call; on disk when this returns."""
         when = datetime.now(UTC).isoformat(timespec="seconds")
@@ -101,16 +107,19 @@ class Ledger:
         if isinstance(found, Answer):
             self.answers[key] = found
         if model == self.model:
+            self.has_answers = self.has_answers or isinstance(found, Answer)
             self.usage = added(self.usage, found.usage)
 
 
 def _to_json(found: Answer | Lost) -> dict[str, Any]:
-    usage = {"usage": {"prompt_tokens": found.usage.prompt, "completion_tokens": found.usage.completion}}
+    usage = {
+        "usage": {"prompt_tokens": found.usage.prompt, "completion_tokens": found.usage.completion},
+        "usage_from": "endpoint" if found.is_counted else "bound",
+    }
     if isinstance(found, Lost):
-        return {"lost": found.why, "body": found.body, "usage_from": "bound", **usage}
+        return {"lost": found.why, "body": found.body, **usage}
     return {
         "answer": found.said, "finish_reason": found.finish_reason, **usage,
-        "usage_from": "endpoint" if found.is_counted else "bound",
         "id": found.id, "served_model": found.served_model, "fingerprint": found.fingerprint,
         "request_id": found.request_id,
     }  # fmt: skip
@@ -118,9 +127,10 @@ def _to_json(found: Answer | Lost) -> dict[str, Any]:
 
 def _from_json(line: dict[str, Any]) -> Answer | Lost:
     usage = Usage(line["usage"]["prompt_tokens"], line["usage"]["completion_tokens"])
+    is_counted = line["usage_from"] == "endpoint"
     if "lost" in line:
-        return Lost(line["lost"], line["body"], usage)
+        return Lost(line["lost"], line["body"], usage, is_counted)
     return Answer(
-        line["answer"], line["finish_reason"], usage, line["usage_from"] == "endpoint",
+        line["answer"], line["finish_reason"], usage, is_counted,
         line["id"], line["served_model"], line["fingerprint"], line["request_id"],
     )  # fmt: skip

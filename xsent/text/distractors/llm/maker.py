@@ -20,11 +20,14 @@ from xsent.text.distractors.llm.ledger import Answer, Ledger
 from xsent.text.distractors.llm.prompt import Call, Prompt, Text
 from xsent.text.distractors.llm.secret import check_address, key_of
 from xsent.text.distractors.llm.spending import NOTHING, Limits, Prices, Spending, Usage, added
+from xsent.text.distractors.llm.values import check_number, check_text, check_whole
 from xsent.text.distractors.maker import Made, Request
 
 log = logging.getLogger(__name__)
 
-
+# Of sampling, with the least that each may be.
+WHOLE = {"max_tokens": 1, "max_completion_tokens": 1, "seed": 0}
+NUMBERS = {"temperature": 0, "top_p": 0}
 # Why an endpoint has stopped, where what it said is not all.
 INCOMPLETE = {
     "length": "the answer was cut off at max_tokens",
@@ -45,7 +48,7 @@ class Totals(NamedTuple):
     requests: int  # sent, those that failed included
     answers: int  # of this run
     lost: int  # requests of this run whose answers have not come, or not whole, and may be on the bill
-    lost_usage: Usage  # the most that those can have used
+    lost_usage: Usage  # of those, or the most that it can have been
     usage: Usage  # of this run, those included
     cost: float | None  # of it; None: a price is not known
     answers_before: int  # in the ledger, of all models
@@ -126,6 +129,8 @@ class LlmMaker:
         patience: Patience, prices: Prices, limit_cost: float | None, limit_tokens: int | None,
         ledger: str | Path | None,
     ) -> None:  # fmt: skip
+        if not isinstance(parameters, Mapping):
+            raise ValueError(f"maker.parameters={parameters}: expected names with their values")
         self.count = count
         self.model = model
         self.base_url = base_url
@@ -141,7 +146,7 @@ class LlmMaker:
         self.limits = Limits(limit_cost, limit_tokens)
         self.ledger = ledger
         self._said: set[str] = set()  # languages that were warned of
-        self.totals = Totals(0, 0, 0, NOTHING, NOTHING, prices.cost(NOTHING), 0, NOTHING, prices.cost(NOTHING))
+        self.totals = Totals(0, 0, 0, NOTHING, NOTHING, None, 0, NOTHING, None)
 
     def check(self, languages: Iterable[str]) -> None:
         """Look at all that can be looked at without a key and a connection.
@@ -156,14 +161,23 @@ class LlmMaker:
                 "maker.model: expected a model of the endpoint, found none; answers may cost, so none is taken unasked."
                 " The paper's was gpt-4-0613"
             )
+        for name in ("model", "base_url"):
+            check_text(f"maker.{name}", getattr(self, name))
+        check_text("maker.prompt", self.prompt.template)
+        if self.key_env is not None:
+            check_text("maker.key_env", self.key_env)
+        if not isinstance(self.ledger, Path | None):
+            check_text("maker.ledger", self.ledger)
         check_address(self.base_url)
         for name in ("count", "attempts", "concurrency"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"maker.{name}={getattr(self, name)}: expected at least 1")
-        if ours := {"model", "messages", "stream", "n"} & self.parameters.keys():
-            raise ValueError(f"maker.parameters: {', '.join(sorted(ours))} cannot be chosen here")
-        self.rules.check()
-        self.patience.check()
+            check_whole(f"maker.{name}", getattr(self, name), least=1)
+        self._check_parameters()
+        for name, part, kind in (
+            ("rules", self.rules, Rules), ("patience", self.patience, Patience), ("prices", self.prices, Prices),
+        ):  # fmt: skip
+            if not isinstance(part, kind):
+                raise ValueError(f"maker.{name}={part}: expected the values of {kind.__name__}")
+            part.check()
         self._check_limits()
         self.prompt.check(languages)
         if self.rules.wrong_language is not None:
@@ -174,9 +188,21 @@ class LlmMaker:
                 )
                 self._said.update(new)
 
+    def _check_parameters(self) -> None:
+        for name in WHOLE.keys() & self.parameters.keys():
+            check_whole(f"maker.{name}", self.parameters[name], least=WHOLE[name])
+        for name in NUMBERS.keys() & self.parameters.keys():
+            check_number(f"maker.{name}", self.parameters[name], least=NUMBERS[name])
+        if {"max_tokens", "max_completion_tokens"} <= self.parameters.keys():
+            raise ValueError(
+                "maker.parameters.max_completion_tokens: expected it alone, found max_tokens, too; say"
+                " maker.max_tokens=null"
+            )
+        if ours := {"model", "messages", "stream", "n"} & self.parameters.keys():
+            raise ValueError(f"maker.parameters: {', '.join(sorted(ours))} cannot be chosen here")
+
     def _check_limits(self) -> None:
-        if any(price is not None and not price >= 0 for price in (self.prices.prompt, self.prices.completion)):
-            raise ValueError(f"maker.prices: expected amounts from 0, found {self.prices}")
+        self.limits.check()
         if self.limits.cost is not None and self.prices.cost(NOTHING) is None:
             raise ValueError("maker.limit_cost: expected maker.prices of prompts and completions with it, found none")
         if self.limits != Limits(None, None) and not most_tokens(self.parameters):
@@ -189,15 +215,18 @@ class LlmMaker:
 
         Raises:
             ValueError: as of ``check``, or a line of the ledger is not one.
+            OSError: there is something to ask, and the ledger could not keep the answer.
         """
         self.check({request.language for request in requests})
+        ledger = None if self.ledger is None else Ledger(Path(self.ledger), str(self.model))
         answers: Mapping[str, Answer] = {}
-        if self.ledger is not None:
-            ledger = Ledger(Path(self.ledger), str(self.model))
+        if ledger is not None:
             ledger.read()
             answers = ledger.answers
         texts = _different(requests)
         calls = {text: step for text in texts if isinstance(step := self._step(text, answers), Call)}
+        if calls and ledger is not None:
+            ledger.check()
         estimate = bound = NOTHING
         for text, call in calls.items():
             # Four bytes a token, and distractors as long as their text: a rule of thumb, for this alone.
@@ -223,6 +252,7 @@ class LlmMaker:
             PermissionError: the endpoint refuses the key.
             ConnectionError: it cannot be reached, is not an endpoint, or has answered nothing for long.
             BlockingIOError: another process has the ledger.
+            OSError: an answer could not be kept, which is said before one is asked for, or cannot any more.
         """
         self.check({request.language for request in requests})
         if self.ledger is None:
@@ -251,8 +281,10 @@ class LlmMaker:
             if not texts:
                 yield {}
                 return
+            key = key_of(self.key_env)
+            ledger.check()
             client = Client(
-                base_url=self.base_url, key=key_of(self.key_env), key_env=self.key_env, ledger=ledger,
+                base_url=self.base_url, key=key, key_env=self.key_env, ledger=ledger,
                 spending=spending, concurrency=self.concurrency, patience=self.patience,
             )  # fmt: skip
             with event_loop() as loop:

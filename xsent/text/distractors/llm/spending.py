@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from xsent.text.distractors.llm.values import check_number, check_whole
 
 MILLION = 1_000_000
 
@@ -28,6 +30,17 @@ class Usage(NamedTuple):
 NOTHING = Usage(0, 0)
 
 
+def counted(content: Any) -> Usage | None:
+    """Tokens that an endpoint says were used, in the content of any answer; None where it does not say."""
+    found = content.get("usage") if isinstance(content, dict) else None
+    if not isinstance(found, dict):
+        return None
+    prompt, completion = found.get("prompt_tokens"), found.get("completion_tokens")
+    if isinstance(prompt, int) and isinstance(completion, int) and min(prompt, completion) >= 0:
+        return Usage(prompt, completion)
+    return None
+
+
 def added(one: Usage, other: Usage) -> Usage:
     """The tokens of both."""
     return Usage(one.prompt + other.prompt, one.completion + other.completion)
@@ -39,6 +52,12 @@ class Prices:
 
     prompt: float | None
     completion: float | None
+
+    def check(self) -> None:
+        """Raise ``ValueError`` where a value makes no sense."""
+        for name, price in (("prompt", self.prompt), ("completion", self.completion)):
+            if price is not None:
+                check_number(f"maker.prices.{name}", price, least=0)
 
     def cost(self, usage: Usage) -> float | None:
         """Of so many tokens; None where a price is not known."""
@@ -53,6 +72,13 @@ class Limits:
 
     cost: float | None
     tokens: int | None
+
+    def check(self) -> None:
+        """Raise ``ValueError`` where a value makes no sense."""
+        if self.cost is not None:
+            check_number("maker.limit_cost", self.cost, least=0)
+        if self.tokens is not None:
+            check_whole("maker.limit_tokens", self.tokens, least=0)
 
     def first_exceeded(self, usage: Usage, prices: Prices) -> str | None:
         """Which limit so many tokens are beyond, as a config names it."""
@@ -98,10 +124,11 @@ class Spending:
 
     async def settle(self, most: Usage, used: Usage) -> None:
         """A request for which ``most`` was reserved has used so much."""
+        # Counted before anything is awaited, as that may be cancelled.
+        self._reserved = Usage(self._reserved.prompt - most.prompt, self._reserved.completion - most.completion)
+        self.used = added(self.used, used)
+        self.in_flight -= 1
         async with self._changed:
-            self._reserved = Usage(self._reserved.prompt - most.prompt, self._reserved.completion - most.completion)
-            self.used = added(self.used, used)
-            self.in_flight -= 1
             self._changed.notify_all()
 
     async def settled(self) -> None:

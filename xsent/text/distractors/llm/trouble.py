@@ -9,6 +9,8 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from xsent.text.distractors.llm.spending import Usage, counted
+
 if TYPE_CHECKING:
     import openai
 
@@ -16,7 +18,11 @@ Masked = Callable[[str], str]
 
 # Of a request that may do when it is sent again; 5xx besides.
 AGAIN = (408, 409, 425, 429)
+# Somebody has waited no longer for an answer that may have been made all the same.
+TIMED_OUT = (408, 504, 524)
 NO_MONEY = "insufficient_quota"  # is said with 429, and waiting does not help
+# A request is not as it should be, or too long: that is about all of them or about this text.
+REFUSED = (400, 413, 422)
 # Codes of 400 that are about this text alone.
 ABOUT_THE_TEXT = ("content_filter", "content_policy_violation", "context_length_exceeded")
 LONGEST_SAID = 200  # characters of what an endpoint says that a message repeats
@@ -33,6 +39,7 @@ class Trouble(NamedTuple):
     error: type[ValueError | OSError] = ValueError  # what it is where it is fatal
     asked_wait: float | None = None  # seconds
     may_be_paid: bool = False  # an answer may have been made, and it did not come, or not whole
+    used: Usage | None = None  # tokens, where the endpoint says so
     body: str = ""
 
 
@@ -58,9 +65,14 @@ def of_status(error: openai.APIStatusError, masked: Masked, *, key_env: str | No
     if status == 429 and NO_MONEY in codes:
         return Trouble(f"answered 429, {NO_MONEY} ({said}): waiting does not help", is_fatal=True)
     if status in AGAIN or status >= 500:
-        return Trouble(f"answered {status} ({said})", asked_wait=_asked_wait(error.response.headers))
-    if status == 400 and codes & set(ABOUT_THE_TEXT):
-        return Trouble(f"answered {status} ({said})", is_final=True)
+        text = error.response.text
+        return Trouble(
+            f"answered {status} ({said})", asked_wait=_asked_wait(error.response.headers),
+            may_be_paid=status in TIMED_OUT, used=counted(_parsed(text)), body=masked(text)[:LONGEST_KEPT],
+        )  # fmt: skip
+    if status in REFUSED:
+        is_about_the_text = bool(codes & set(ABOUT_THE_TEXT))
+        return Trouble(f"answered {status} ({said})", is_final=True, is_fatal_at_first=not is_about_the_text)
     if status in (401, 403):
         where = "no key, as maker.key_env=null" if key_env is None else f"the key in {key_env}"
         return Trouble(
@@ -77,19 +89,21 @@ def of_content(body: str) -> Trouble:
     """The endpoint answered with 200, and not with an answer."""
     return Trouble(
         f"expected the JSON of a chat completion, found {_short(body)!r}",
-        is_fatal_at_first=True, may_be_paid=_is_cut_off(body), body=body[:LONGEST_KEPT],
+        is_fatal_at_first=True, may_be_paid=_is_cut_off(body), used=counted(_parsed(body)), body=body[:LONGEST_KEPT],
     )  # fmt: skip
 
 
 def _is_cut_off(body: str) -> bool:
-    """Whether a text is the start of a JSON object; pages and whole objects that are no answers cost nothing."""
-    if not body.lstrip().startswith("{"):
-        return False
+    """Whether a text is the start of a JSON object; pages and whole objects cost nothing unless they say so."""
+    return body.lstrip().startswith("{") and _parsed(body) is None
+
+
+def _parsed(body: str) -> Any:
+    """The content of JSON; None where it is none."""
     try:
-        json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
-        return True
-    return False
+        return None
 
 
 def _said(error: openai.APIStatusError, masked: Masked) -> str:
