@@ -150,6 +150,14 @@ def test_a_pivot_has_the_translator_that_is_named(tmp_path: Path, translator: st
     check_signatures(plain)
 
 
+def test_a_translator_of_the_group_itself_takes_values_of_ones_own(tmp_path: Path) -> None:
+    chosen = ["+translator@evaluator.pivot.translator=m2m100", "evaluator.pivot.translator.beams=1"]
+    plain = composed(tmp_path, "evaluate", "evaluator=clsd", *chosen, "evaluator.pivot.translator_path=HERE")
+    translator = plain["evaluator"]["pivot"]["translator"]
+    assert (translator["beams"], translator["path"], translator["_partial_"]) == (1, "HERE", True)
+    check_signatures(plain)
+
+
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [

@@ -22,6 +22,7 @@ def model_folder(
     trust_remote_code: bool | None,
     knows_architecture: bool = False,
     option: str = "encoder",
+    path_option: str | None = None,
 ) -> Path:
     """The folder of a model's files, from the hub unless ``path`` names a local one.
 
@@ -34,16 +35,18 @@ def model_folder(
         knows_architecture: the caller builds the model itself and needs the weights alone: code that lies beside
             them is no reason to refuse, and is neither fetched nor run.
         option: what the model is chosen by, for messages: ``encoder``, ``aligner``, ``ranker``, ``translator``.
+        path_option: by which a local folder is given, for messages; None: ``<option>.path``.
 
     Raises:
         FileNotFoundError: ``path`` is no folder with a model.
         OSError: the hub cannot be reached, or has no such model or revision.
         ValueError: the model needs code of its own and ``trust_remote_code`` is false.
     """
+    path_option = path_option or f"{option}.path"
     if path is not None:
         folder = Path(path).expanduser()
         if not folder.is_dir():
-            raise FileNotFoundError(f"{option}.path={path}: expected a folder with a model, found none")
+            raise FileNotFoundError(f"{path_option}={path}: expected a folder with a model, found none")
         if not knows_architecture:
             _refuse_foreign_code(folder, f"{option} {name}", trust_remote_code)
         return folder
@@ -65,7 +68,7 @@ def model_folder(
             f"{option} {name} (revision {revision}) is not in the local cache and could not be fetched from"
             " the hub. With a connection: is HF_HUB_OFFLINE unset, does HF_ENDPOINT name your mirror (if any), is"
             " the name right? Without: point HF_HOME to a cache that has it, or give a local folder with"
-            f" {option}.path=/a/local/folder. The hub said: {type(error).__name__}: {_first_line(error)}"
+            f" {path_option}=/a/local/folder. The hub said: {type(error).__name__}: {_first_line(error)}"
         ) from error
     return folder
 

@@ -24,6 +24,7 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # on a CPU; it is small enough that a kill loses little.
 CPU_TOKENS, GPU_TOKENS = 4096, 65_536
 LOGITS = 2**28  # numbers that one step of a batch may give at most: a large vocabulary asks for small batches
+PATH_OPTION = "evaluator.pivot.translator_path"  # for messages
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # the second where there is none of the first
 OTHER_FILES = ("*.json", "*.model", "*.spm", "*.txt")
 
@@ -124,7 +125,9 @@ class Translator:
         """
         return cls(
             name=name,
-            folder=model_folder(name, path=path, revision=revision, trust_remote_code=None, option="translator"),
+            folder=model_folder(
+                name, path=path, revision=revision, trust_remote_code=None, option="translator", path_option=PATH_OPTION
+            ),
             beams=beams,
             max_length=max_length,
             precision=precision,

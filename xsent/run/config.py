@@ -97,7 +97,8 @@ def name_models(config: dict[str, Any]) -> None:
     """Put the config of a model, to be built later, where the config has its name.
 
     That is ``teacher``, an encoder, of a recipe or an evaluator, and ``translator`` of an evaluator's ``pivot``.
-    ``teacher_path`` beside it becomes the model's ``path``, and so does ``translator_path``.
+    ``teacher_path`` beside it becomes the model's ``path``, and so does ``translator_path``. Where the config has the
+    model's own config, it stays.
 
     Raises:
         ValueError: there is no such model, or it has no path.
@@ -116,6 +117,8 @@ def _name_model(config: dict[str, Any], part: dict[str, Any], option: str, group
     path = part.pop(f"{option}_path", None)
     if part[option] is None and (path is not None or is_needed):
         raise ValueError(f"{option}=null: expected the name of a file of conf/{group}")
+    if isinstance(part[option], dict):  # of the group itself, with values of one's own
+        part[option] |= {"_partial_": True} | ({} if path is None else {"path": path})
     if isinstance(part[option], str):
         part[option] = _model_config(part[option], path, option, group, seed=config["seed"]) | {"_partial_": True}
 
