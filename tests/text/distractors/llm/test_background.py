@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 
 import pytest
 
@@ -33,3 +34,17 @@ def test_nothing_goes_on_in_the_thread_when_ctrl_c_ends_the_wait_for_its_end() -
         signal.signal(signal.SIGALRM, handler)
     assert not [thread for thread in threading.enumerate() if thread.name == "xsent-event-loop"]
     assert not going_on.wait(0.6)
+
+
+def test_ctrl_c_ends_a_wait_whichever_thread_the_system_tells_of_it() -> None:
+    def interrupt() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    with event_loop() as loop:
+        timer = threading.Timer(0.1, interrupt)
+        timer.start()
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            loop.run(asyncio.sleep(30))
+        assert time.monotonic() - start < 10
+        timer.join()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from threading import Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+WAKES = 0.2  # seconds
 
 
 class Loop:
@@ -24,11 +26,19 @@ class Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do some work and wait for it."""
-        return self.start(work).result()
+        return result_of(self.start(work))
 
     def cancel(self) -> None:
         """Cancel all that is not done, and wait for its end."""
         self.run(_cancel_all())
+
+
+def result_of(future: Future[T]) -> T:
+    """Wait for some work, and raise what it raises; Ctrl-C ends the wait."""
+    # The system may tell any thread of Ctrl-C, but Python minds it in the main one alone, and only once that wakes up.
+    while not wait([future], timeout=WAKES).done:
+        pass
+    return future.result()
 
 
 @contextmanager

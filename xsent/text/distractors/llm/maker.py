@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from xsent.text.distractors.llm.answers import Rules, distractors_of
-from xsent.text.distractors.llm.background import event_loop
+from xsent.text.distractors.llm.background import event_loop, result_of
 from xsent.text.distractors.llm.client import Client, NoAnswerError, Patience, most_tokens, upper_bound
 from xsent.text.distractors.llm.identification import unknown
 from xsent.text.distractors.llm.ledger import Answer, Ledger
@@ -269,7 +269,7 @@ class LlmMaker:
             ):
                 for request in bar:
                     text = Text(request.language, request.text)
-                    found = done[text] if text in done else outcomes[text].result()
+                    found = done[text] if text in done else result_of(outcomes[text])
                     yield Made(request, found.distractors, (), found.failure)
 
     @contextmanager
