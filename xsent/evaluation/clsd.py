@@ -14,7 +14,6 @@ from torch import Tensor
 
 from xsent.evaluation.charts import Histogram, Panel
 from xsent.evaluation.clsd_figures import (
-    ClsdSet,
     Compared,
     Judged,
     Row,
@@ -24,9 +23,10 @@ from xsent.evaluation.clsd_figures import (
     figures,
     item_rows,
 )
+from xsent.evaluation.clsd_sets import ClsdSet, ClsdSetsEvaluator
 from xsent.evaluation.discrimination import verdicts
 from xsent.evaluation.evaluator import Evaluation
-from xsent.evaluation.test_sets import TestSetEvaluator, zero_vectors
+from xsent.evaluation.test_sets import zero_vectors
 
 log = logging.getLogger(__name__)
 
@@ -45,15 +45,11 @@ class Pivot(Protocol):
         ...
 
 
-class ClsdEvaluator(TestSetEvaluator[ClsdSet]):
+class ClsdEvaluator(ClsdSetsEvaluator):
     """Share of the items whose translation is strictly nearer to the source than all its distractors.
 
     Args:
-        name: prefix of the metrics.
-        root, directions: files and which directions of them, for ``read``; ``deu-fra`` has German sources and French
-            candidates.
-        read: ``(root, directions)`` -> sets.
-        missing: a direction without items is an ``error``, or left out with a ``note``.
+        name, root, directions, read, missing: as in ``ClsdSetsEvaluator``.
         pivot: has the sets in another language; what it gives is compared in the same way.
         levenshtein, jaccard: edges of the buckets that errors are counted in, ascending, by how similar the translation
             and the nearest distractor are worded; each bucket holds its lower edge, the last one both.
@@ -87,7 +83,7 @@ class ClsdEvaluator(TestSetEvaluator[ClsdSet]):
         levenshtein: Sequence[float],
         jaccard: Sequence[float],
     ) -> None:
-        super().__init__(name=name, root=root, wanted=directions, read=read, missing=missing)
+        super().__init__(name=name, root=root, directions=directions, read=read, missing=missing)
         self.edges = {"levenshtein": list(levenshtein), "jaccard": list(jaccard)}
         for option, edges in self.edges.items():
             if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
@@ -120,11 +116,6 @@ class ClsdEvaluator(TestSetEvaluator[ClsdSet]):
     def everything_read(self) -> Sequence[ClsdSet]:
         """The sets, and the same in the pivot language."""
         return [*self.test_sets, *(self._pivoted or ())]
-
-    def texts(self) -> list[str]:
-        """All sentences, the distractors too."""
-        distractors = (text for one in self.everything_read() for row in one.distractors for text in row)
-        return [*super().texts(), *distractors]
 
     # ---- what is scored
 

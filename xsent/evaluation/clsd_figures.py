@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xsent.evaluation.clsd_sets import ClsdSet, item_of
 from xsent.evaluation.discrimination import Verdicts, buckets, percent
-from xsent.evaluation.test_sets import Bitext
 from xsent.overlap import difficulty, indel_similarity, jaccard
 
 Row = dict[str, object]
@@ -20,17 +20,6 @@ MEASURES = {"levenshtein": indel_similarity, "jaccard": jaccard}
 
 _VERDICT = ("right", "tied", "truncated", "cosine", "nearest_cosine")
 _TEXTS = ("source", "translation", "nearest_distractor")
-
-
-class ClsdSet(Bitext, Protocol):
-    """N items of one corpus in one direction: sources, their translations and K distractors of each translation."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def ids(self) -> list[str]: ...
-    @property
-    def distractors(self) -> list[list[str]]: ...
 
 
 class Judged(NamedTuple):
@@ -59,8 +48,7 @@ class Compared(NamedTuple):
     @property
     def item(self) -> str:
         """``wmt19_deu-fra``."""
-        items = self.direct.items
-        return f"{items.name}_{items.source_lang}-{items.target_lang}"
+        return item_of(self.direct.items)
 
     def figures(self) -> dict[str, float]:
         """Of the set."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from xsent.evaluation.clsd_figures import ClsdSet
+from xsent.evaluation.clsd_sets import ClsdSet, ClsdSetsEvaluator, item_of
 from xsent.evaluation.discrimination import Verdicts, percent, verdicts
 from xsent.evaluation.evaluator import Evaluation
 from xsent.evaluation.mteb_data import TEST, quiet_mteb
 from xsent.evaluation.mteb_tasks import run_task
-from xsent.evaluation.test_sets import TestSetEvaluator, zero_vectors
+from xsent.evaluation.test_sets import zero_vectors
 from xsent.similarity import cos_sim
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Tasks(NamedTuple):
     own: Any  # against each item's own candidates
 
 
-class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
+class ClsdMtebEvaluator(ClsdSetsEvaluator):
     """Share of the sources whose translation is found first, among all candidates and among its own distractors.
 
     As in mteb's own tasks (``CrossLingualSemanticDiscriminationWMT19`` and ``...WMT21``) the pool of a direction is
@@ -53,12 +53,7 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
     ``ties``, cosines that are equal to the last bit; ``pool_close`` and ``close``, that differ by less than 1e-6, ties
     included; ``pool_repeated``. The others have the same verdict.
 
-    Args:
-        name: prefix of the metrics.
-        root, directions: files and which directions of them, for ``read``; ``deu-fra`` has German sources and French
-            candidates.
-        read: ``(root, directions)`` -> sets.
-        missing: a direction without items is an ``error``, or left out with a ``note``.
+    Arguments are those of ``ClsdSetsEvaluator``.
 
     Metrics:
         ``<name>/<set>_<deu-fra>/mteb_pool_recall_at_1``, ``pool_recall_at_1``, ``mteb_p_at_1`` and ``p_at_1``, percent.
@@ -66,17 +61,6 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
     Source:
         Michail et al. 2025 (arXiv:2502.08638); Muennighoff et al. 2023 (arXiv:2210.07316).
     """
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        root: str | None,
-        directions: Sequence[str] | None,
-        read: Callable[[Any, Sequence[str] | None], Sequence[ClsdSet]],
-        missing: str,
-    ) -> None:
-        super().__init__(name=name, root=root, wanted=directions, read=read, missing=missing)
 
     def check(self) -> None:
         """Read the sets and make tasks of them.
@@ -86,11 +70,6 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
         """
         super().check()
         assert self._tasks is not None
-
-    def texts(self) -> list[str]:
-        """All sentences, the distractors too."""
-        distractors = (text for one in self.test_sets for row in one.distractors for text in row)
-        return [*super().texts(), *distractors]
 
     @cached_property
     def _tasks(self) -> list[Tasks]:
@@ -104,7 +83,7 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
         sources = [row_of[text] for text in items.source]
         candidates = [[row_of[text] for text in row] for row in _candidates(items)]
         pool, own = (
-            _task(f"{_item(items)}-{kind}", languages, sources, candidates, is_own=kind == "own")
+            _task(f"{item_of(items)}-{kind}", languages, sources, candidates, is_own=kind == "own")
             for kind in ("pool", "own")
         )
         return Tasks(pool, own)
@@ -128,7 +107,7 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
                 "mteb_pool_recall_at_1": theirs[0], "pool_recall_at_1": percent(pool.right),
                 "mteb_p_at_1": theirs[1], "p_at_1": percent(own.right),
             }  # fmt: skip
-            metrics |= {f"{self.name}/{_item(items)}/{name}": value for name, value in figures.items()}
+            metrics |= {f"{self.name}/{item_of(items)}/{name}": value for name, value in figures.items()}
             details.append(self._detail(items, figures, pool, own, known))
         return Evaluation(metrics, details)
 
@@ -159,7 +138,7 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
         everything = [text for row in _candidates(items) for text in row]
         seen = Counter(everything)
         detail: dict[str, object] = {
-            "evaluator": self.name, "direction": _item(items), **figures, "comparison": "strict",
+            "evaluator": self.name, "direction": item_of(items), **figures, "comparison": "strict",
             "queries": len(items.source), "pool": len(everything),
             "pool_ties": int(pool.tied.sum()), "ties": int(own.tied.sum()), "pool_close": _close(pool),
             "close": _close(own), "pool_repeated": sum(seen[text] > 1 for text in items.target),
@@ -169,7 +148,7 @@ class ClsdMtebEvaluator(TestSetEvaluator[ClsdSet]):
         log.info(
             "%s: among all %d candidates %.2f (mteb %.2f), %d ties, %d translations stand there more than once; among"
             " the own ones %.2f (mteb %.2f), %d ties",
-            _item(items), len(everything), figures["pool_recall_at_1"], figures["mteb_pool_recall_at_1"],
+            item_of(items), len(everything), figures["pool_recall_at_1"], figures["mteb_pool_recall_at_1"],
             detail["pool_ties"], detail["pool_repeated"], figures["p_at_1"], figures["mteb_p_at_1"], detail["ties"],
         )  # fmt: skip
         return detail
@@ -192,10 +171,6 @@ def _no_bars_of_datasets() -> Iterator[None]:
         yield
     finally:
         datasets.enable_progress_bars()
-
-
-def _item(items: ClsdSet) -> str:
-    return f"{items.name}_{items.source_lang}-{items.target_lang}"
 
 
 def _candidates(items: ClsdSet) -> list[list[str]]:
