@@ -6,25 +6,23 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
 from xsent.batch import Judgement, WordPair
-from xsent.evaluation.agreement import Annotated, agreement_table, word_alpha
-from xsent.evaluation.charts import Chart, Histogram, Panel
+from xsent.evaluation.agreement import Annotated, agreement_table
+from xsent.evaluation.charts import Chart
+from xsent.evaluation.divergence_pairs import DivergencePairs, Scored, Thresholds, histogram
 from xsent.evaluation.divergence_scores import (
-    Ints,
     PercentRule,
     calibrate,
-    coin_figures,
-    levels,
     percent_divergent,
     ranking_figures,
     sentence_figures,
-    word_figures,
 )
+from xsent.evaluation.divergence_words import WordScores, divergent_words
 from xsent.evaluation.evaluator import Evaluation
 from xsent.evaluation.margin import MARGINS
 from xsent.evaluation.pair_margins import Neighbourhood, pair_margins
@@ -32,56 +30,6 @@ from xsent.evaluation.test_sets import TestSetEvaluator, TwoSided, check_choice,
 from xsent.evaluation.thresholds import Bools, Floats
 
 log = logging.getLogger(__name__)
-
-CALIBRATED = "calibrated_"
-LIKELY = 0.5  # a word diverges when that is more probable than not
-
-
-class DivergencePairs(TwoSided, Protocol):
-    """N pairs, and whether the sides of each mean the same."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def pairs(self) -> Sequence[WordPair]: ...
-    @property
-    def equivalent(self) -> list[bool]: ...
-    @property
-    def kinds(self) -> list[str]: ...  # "": nothing beyond the label
-    @property
-    def highlights(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]] | None: ...  # per word, by how many
-    @property
-    def annotators(self) -> int: ...
-    @property
-    def source_lang(self) -> str: ...
-    @property
-    def target_lang(self) -> str: ...
-    def digest(self) -> str: ...
-
-
-class Thresholds(NamedTuple):
-    """A pair is equivalent when its score is above a threshold."""
-
-    fixed: float  # by convention
-    calibrated: float | None  # chosen on other pairs; None: there were none
-    tuned_on: str
-
-    def by_prefix(self) -> dict[str, float]:
-        """By what begins the names of their metrics."""
-        return {"": self.fixed} | ({} if self.calibrated is None else {CALIBRATED: self.calibrated})
-
-
-class Scored(NamedTuple):
-    """A number for each pair of a set."""
-
-    of: DivergencePairs
-    values: Floats  # (N,)
-    thresholds: Thresholds | None  # None: the values decide nothing
-
-    @property
-    def lines(self) -> dict[str, float]:
-        """The thresholds by what begins the names of their metrics."""
-        return {} if self.thresholds is None else self.thresholds.by_prefix()
 
 
 class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
@@ -164,8 +112,7 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
             raise ValueError(f"evaluator.dev_seeds={dev_seeds}: expected at least 1")
         super().__init__(name=name, root=root, wanted=sets, read=read, missing="error")
         self.against = against
-        self.word_kinds = word_kinds
-        self.percent_rule = percent_rule
+        self.words = WordScores(word_kinds, percent_rule)
         self.threshold = threshold
         self.margin_threshold = margin_threshold
         self.margin = margin
@@ -204,9 +151,9 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         if self.dev is not None:
             self._check_dev(self.dev.equivalent)
         for one in self.test_sets:
-            if one.highlights is not None and not any(self._has_scored_words(one)):
+            if one.highlights is not None and not any(self.words.are_scored(one)):
                 log.warning(
-                    "%s: %s has no pairs of kinds %s: words are not scored", self.name, one.name, self.word_kinds
+                    "%s: %s has no pairs of kinds %s: words are not scored", self.name, one.name, self.words.kinds
                 )
 
     def _check_dev(self, labels: Sequence[bool]) -> None:
@@ -247,7 +194,7 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         scored = [Scored(one, self._margins(one, one, vectors), by_size[len(one.pairs)]) for one in self.test_sets]
         metrics = self._agreement()
         for one in scored:
-            metrics |= self._of_scores(one) | self._of_highlights(one.of)
+            metrics |= self._of_scores(one) | self.words.of_highlights(one.of)
         details = [
             self._detail(one)
             | {
@@ -257,7 +204,7 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
             }
             for one in scored
         ]  # fmt: skip
-        chart = self._histogram("margins", "Margin scores", f"{self.margin} margin", scored)
+        chart = histogram(f"{self.name}_margins", f"Margin scores: {self.name}", f"{self.margin} margin", scored)
         return Evaluation({f"{self.name}/{item}": value for item, value in metrics.items()}, details, [chart])
 
     def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
@@ -280,15 +227,17 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         shares: list[Scored] = []
         for one, own in self._split(judgements):
             scored.append(Scored(one, np.array([judgement.score for judgement in own], dtype=np.float64), thresholds))
-            metrics |= self._of_scores(scored[-1]) | self._of_highlights(one)
-            divergent = _divergent_words(one, own)
+            metrics |= self._of_scores(scored[-1]) | self.words.of_highlights(one)
+            divergent = divergent_words(one, own)
             if divergent is not None:
                 shares.append(Scored(one, np.array([percent_divergent(sides) for sides in divergent]), None))
-                metrics |= self._of_words(one, divergent) | self._of_percents(one, shares[-1].values)
+                metrics |= self.words.of_words(one, divergent) | self.words.of_percents(one, shares[-1].values)
             details.append(self._detail(scored[-1]) | {"words_tagged": divergent is not None})
-        charts: list[Chart] = [self._histogram("scores", "Scores", "score", scored)]
+        charts: list[Chart] = [histogram(f"{self.name}_scores", f"Scores: {self.name}", "score", scored)]
         if shares:
-            charts.append(self._histogram("percent", "Divergent words", "percent of the words", shares))
+            charts.append(
+                histogram(f"{self.name}_percent", f"Divergent words: {self.name}", "percent of the words", shares)
+            )
         return Evaluation({f"{self.name}/{item}": value for item, value in metrics.items()}, details, charts)
 
     def _split(self, judgements: Sequence[Judgement]) -> Iterator[tuple[DivergencePairs, Sequence[Judgement]]]:
@@ -339,51 +288,7 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
         read = [near] if self.pool is None else [near, self.pool]
         return _distinct(one.source for one in read), _distinct(one.target for one in read)
 
-    # ---- of words
-
-    def _has_scored_words(self, one: DivergencePairs) -> list[bool]:
-        if self.word_kinds is None:
-            return [not label for label in one.equivalent]
-        return [kind in self.word_kinds for kind in one.kinds]
-
-    def _highlighted(self, one: DivergencePairs) -> Ints | None:
-        """By how many annotators each word is highlighted, of all pairs whose words are scored; None where none are."""
-        chosen = self._has_scored_words(one)
-        if one.highlights is None or not any(chosen):
-            return None
-        sides = [side for both, here in zip(one.highlights, chosen, strict=True) if here for side in both]
-        return np.concatenate([np.array(side, dtype=np.int64) for side in sides])
-
-    def _of_words(self, one: DivergencePairs, divergent: Sequence[tuple[Bools, Bools]]) -> dict[str, float]:
-        highlighted = self._highlighted(one)
-        if highlighted is None:
-            return {}
-        chosen = zip(divergent, self._has_scored_words(one), strict=True)
-        said = np.concatenate([side for sides, here in chosen if here for side in sides])
-        metrics: dict[str, float] = {}
-        for level, least in levels(one.annotators).items():
-            for prefix, found in (
-                ("", word_figures(said, highlighted, least)),
-                ("random_", coin_figures(highlighted, least)),
-            ):
-                metrics |= {f"{one.name}/{prefix}{level}_{metric}": value for metric, value in found.items()}
-        return metrics
-
-    def _of_percents(self, one: DivergencePairs, shares: Floats) -> dict[str, float]:
-        rule, kinds = self.percent_rule, np.array(one.kinds)
-        if rule is None or not {rule.above, rule.below} <= set(one.kinds):
-            return {}
-        rows = (kinds == rule.above) | (kinds == rule.below)
-        found = rule(shares[rows], kinds[rows] == rule.above)
-        return {f"{one.name}/{metric}": value for metric, value in found.items()}
-
     # ---- of people
-
-    def _of_highlights(self, one: DivergencePairs) -> dict[str, float]:
-        highlighted = self._highlighted(one)
-        if highlighted is None or one.annotators < 2:
-            return {}
-        return {f"{one.name}/word_alpha": word_alpha(highlighted, one.annotators)}
 
     def _agreement(self) -> dict[str, float]:
         found = agreement_table(self.annotations) if self.annotations else {}
@@ -401,19 +306,9 @@ class DivergenceEvaluator(TestSetEvaluator[DivergencePairs]):
             "threshold": thresholds.fixed, "calibrated_threshold": thresholds.calibrated,
             "calibrated_on": thresholds.tuned_on,
             "best_threshold": calibrate(one.values, equivalent).threshold if both else None,
-            "annotators": of.annotators, "pairs_with_scored_words": sum(self._has_scored_words(of)),
+            "annotators": of.annotators, "pairs_with_scored_words": sum(self.words.are_scored(of)),
             "pairs_without_highlight": sum(not any(map(any, sides)) for sides in of.highlights or []),
         }  # fmt: skip
-
-    def _histogram(self, ending: str, title: str, label: str, scored: Sequence[Scored]) -> Histogram:
-        """Values by what the pairs are, a panel per set; the calibrated threshold is marked where there is one."""
-        panels: list[Panel] = []
-        line_label = "threshold"
-        for one in scored:
-            *_, (prefix, line) = one.lines.items() or [("", None)]
-            line_label = f"{prefix.replace('_', ' ')}threshold"
-            panels.append(Panel(one.of.name, _by_kind(one.of, one.values), line))
-        return Histogram(f"{self.name}_{ending}", f"{title}: {self.name}", label, "pairs", line_label, panels)
 
 
 class _Sides(NamedTuple):
@@ -434,25 +329,3 @@ def _parts(one: TwoSided, size: int) -> Iterator[tuple[_Sides, _Sides]]:
 
 def _distinct(sides: Iterable[list[str]]) -> list[str]:
     return list(dict.fromkeys(text for side in sides for text in side))
-
-
-def _by_kind(one: DivergencePairs, values: Floats) -> dict[str, Floats]:
-    plain = {True: "equivalent", False: "divergent"}
-    labels = np.array([kind or plain[label] for kind, label in zip(one.kinds, one.equivalent, strict=True)])
-    return {label.replace("_", " "): values[labels == label] for label in dict.fromkeys(labels.tolist())}
-
-
-def _divergent_words(one: DivergencePairs, judgements: Sequence[Judgement]) -> list[tuple[Bools, Bools]] | None:
-    """Which words are called divergent, by pair and side; None where words are not tagged."""
-    found = []
-    for pair, judgement in zip(one.pairs, judgements, strict=True):
-        if judgement.source is None or judgement.target is None:
-            return None
-        for words, likely in ((pair.source, judgement.source), (pair.target, judgement.target)):
-            if len(words) != len(likely):
-                raise ValueError(
-                    f"{one.name}: expected a probability for each of {len(words)} words, found {len(likely)}:"
-                    f" {' '.join(words)}"
-                )
-        found.append((judgement.source > LIKELY, judgement.target > LIKELY))
-    return found
