@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "xsent"
-LEAVES = {"batch", "similarity", "distributed", "paths", "overlap", "append_only"}
+LEAVES = {"batch", "similarity", "distributed", "paths", "overlap", "append_only", "languages"}
 MIDDLE = {"losses", "models", "data", "evaluation", "text"}
 UPPER = {"recipes", "callbacks", "reporting", "checkpoint", "jobs"}
 

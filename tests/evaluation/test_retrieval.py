@@ -10,9 +10,9 @@ import torch
 from omegaconf import OmegaConf
 
 from tests.helpers import ROOT
-from xsent.data.languages import to_iso639_3
 from xsent.data.tatoeba import TestBitext, read_tatoeba
 from xsent.evaluation.retrieval import RetrievalEvaluator
+from xsent.languages import to_iso639_3
 
 
 def evaluator(**changes: Any) -> RetrievalEvaluator:

@@ -23,7 +23,7 @@ from tests.helpers import ROOT
 from tests.models.piece_bert import save_bert
 from tests.models.small_translators import POSITIONS, save_m2m100, save_marian, save_nllb, save_t5, sentences
 from tests.test_conf import check_signatures
-from xsent.data.languages import to_iso639_3
+from xsent.languages import to_iso639_3
 from xsent.models.translator import Translation, Translator
 from xsent.models.translator_languages import by_iso639_3, iso639_3
 

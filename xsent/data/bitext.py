@@ -16,7 +16,6 @@ from xsent.batch import EmbeddedBatch, FileEmbedder, Pairs, ParallelBatch, Token
 from xsent.data.batches import Batches
 from xsent.data.embedding_store import EmbeddingStore
 from xsent.data.heldout import sample_pairs
-from xsent.data.languages import to_iso639_3
 from xsent.data.pairs import (
     Columns,
     Reader,
@@ -33,6 +32,7 @@ from xsent.data.sampler import EvaluationSampler
 from xsent.data.token_store import tokenize_once
 from xsent.data.training_data import TrainingData
 from xsent.distributed import rank, world_size
+from xsent.languages import to_iso639_3
 
 log = logging.getLogger(__name__)
 

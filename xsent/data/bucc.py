@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import read_lines
+from xsent.languages import to_iso639_3
 
 
 @dataclass(frozen=True)

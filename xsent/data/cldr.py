@@ -10,9 +10,9 @@ from importlib import metadata
 
 import emoji
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.readers import SentencePair
 from xsent.data.rejects import RejectLedger
+from xsent.languages import to_iso639_3
 
 SKIN_TONES = range(0x1F3FB, 0x1F3FF + 1)
 

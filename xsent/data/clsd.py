@@ -9,8 +9,7 @@ from itertools import pairwise, permutations
 from pathlib import Path
 
 from xsent.data.clsd_files import FORMS, PlacedRow, read_rows
-from xsent.data.languages import to_iso639_3
-from xsent.text.distractors.record import DistractorRow
+from xsent.languages import to_iso639_3
 
 TRANSLATED = "MT_"  # how the names of translated files begin, which are no corpora of their own
 RELEASED = re.compile(r"CLSD_(wmt)20(\d\d)_adversarial_dataset")
@@ -74,16 +73,6 @@ def read_clsd(root: str, directions: Sequence[str] | None, *, distractors: int |
         for name, rows in found.items()
     ]
     return [one for one in sets if one.ids]
-
-
-def read_distractor_rows(path: Path) -> list[DistractorRow]:
-    """All rows of one file of either form, languages in ISO 639-3; a text may have any number of distractors.
-
-    Raises:
-        FileNotFoundError: no such file.
-        ValueError: a row is not as it should be; names file and line.
-    """
-    return [row for _, row in read_rows(path, distinct=True)]
 
 
 def corpora(root: Path, *, translated: bool = False) -> dict[str, Path]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import open_bytes, read_lines
+from xsent.languages import to_iso639_3
 from xsent.text.distractors.record import DistractorRow, check_distractors, from_json
 
-FORMS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz")
+JSON_LINES = (".jsonl", ".jsonl.gz")
+FORMS = (".csv", ".csv.gz", *JSON_LINES)
 # Of the released form, by language: the column of the text, and how those of its distractors begin.
 COLUMNS = {"fra": ("French", "fr_adv"), "deu": ("German", "de_adv")}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -42,15 +42,21 @@ def read_rows(path: Path, *, distinct: bool) -> list[PlacedRow]:
         raise FileNotFoundError(f"{path}: expected a file of texts with their distractors, found none")
     if not path.name.endswith(FORMS):
         raise ValueError(f"{path}: expected a file of {', '.join(FORMS)}, found another ending")
-    is_csv = path.name.removesuffix(".gz").endswith(".csv")
-    rows = list(_csv_rows(path, distinct) if is_csv else _jsonl_rows(path, distinct))
+    read = _jsonl_rows if path.name.endswith(JSON_LINES) else _csv_rows
+    rows = list(read(path, distinct))
     if not rows:
         raise ValueError(f"{path}: expected at least 1 row, found none")
+    check_ids(rows)
+    return rows
+
+
+def check_ids(rows: Iterable[PlacedRow]) -> None:
+    """Raise ``ValueError``, naming both places, where two rows have the same id."""
     first: dict[str, str] = {}
     for where, row in rows:
-        if (before := first.setdefault(row.id, where)) != where:
-            raise ValueError(f"{where}: expected each id once, found {row.id!r} as in {before}")
-    return rows
+        if row.id in first:
+            raise ValueError(f"{where}: expected each id once, found {row.id!r} as in {first[row.id]}")
+        first[row.id] = where
 
 
 # ---- the released form
@@ -114,10 +120,8 @@ def _csv_row(cells: Mapping[str, str], count: int, where: str, distinct: bool) -
                     f"{where}: expected a text and {count} distractors in {language}, found {name} without words"
                 )
         texts[language] = cells[column]
-        distractors[language] = tuple(cells[name] for name in names)
-    if distinct:
-        for language, several in distractors.items():
-            check_distractors(texts, language, several, where)
+        several = [cells[name] for name in names]
+        distractors[language] = check_distractors(texts, language, several, where, distinct=distinct)
     return DistractorRow(cells["Index"], texts, distractors, {})
 
 
@@ -127,27 +131,7 @@ def _csv_row(cells: Mapping[str, str], count: int, where: str, distinct: bool) -
 def _jsonl_rows(path: Path, distinct: bool) -> Iterator[PlacedRow]:
     for number, line in enumerate(read_lines(path), start=1):
         where = f"{path}:{number}"
-        row = from_json(line, where) if distinct else _with_equal_distractors(line, where)
-        yield PlacedRow(where, _normalised(row, where))
-
-
-def _with_equal_distractors(line: str, where: str) -> DistractorRow:
-    """As ``from_json``, for a row whose distractors may be equal; its notes are left out."""
-    try:
-        found: Any = json.loads(line)
-    except ValueError:
-        return from_json(line, where)  # which says what is wrong
-    if not isinstance(found, dict) or not isinstance(found.get("distractors", {}), dict):
-        return from_json(line, where)
-    distractors = found.pop("distractors", {})
-    found.pop("notes", None)
-    row = from_json(json.dumps(found), where)
-    for language, several in distractors.items():
-        if language not in row.texts:
-            raise ValueError(f"{where}: expected distractors of {', '.join(row.texts)}, found some in {language}")
-        if not isinstance(several, list) or not all(isinstance(one, str) and one.strip() for one in several):
-            raise ValueError(f"{where}: expected a list of distractors in {language}, found {several!r}")
-    return row._replace(distractors={language: tuple(several) for language, several in distractors.items() if several})
+        yield PlacedRow(where, _normalised(from_json(line, where, distinct=distinct), where))
 
 
 def _normalised(row: DistractorRow, where: str) -> DistractorRow:

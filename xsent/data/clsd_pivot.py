@@ -16,7 +16,7 @@ import torch
 from xsent.append_only import AppendOnly
 from xsent.data.clsd import ClsdSet, checked_rows, clsd_set, corpora, rows_of
 from xsent.data.clsd_files import PlacedRow
-from xsent.data.languages import to_iso639_3
+from xsent.languages import to_iso639_3
 
 log = logging.getLogger(__name__)
 

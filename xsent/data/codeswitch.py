@@ -9,10 +9,10 @@ from pathlib import Path
 
 from xsent.data.bitext import BitextData
 from xsent.data.heldout import HeldOut
-from xsent.data.languages import to_iso639_3
 from xsent.data.muse import dictionary_files, read_dictionary
 from xsent.data.tatoeba import TestBitext
 from xsent.data.whole_file import whole_file
+from xsent.languages import to_iso639_3
 from xsent.text.codeswitch import CASINGS, switch_words
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ import numpy as np
 from xsent.data.hashes import text_hashes
 from xsent.data.labelled import LabelledRow, LabelledSet
 from xsent.data.labelled_pairs import labelled_sets, languages_of, within
-from xsent.data.languages import to_iso639_3
 from xsent.data.tatoeba import TestBitext
+from xsent.languages import to_iso639_3
 
 if TYPE_CHECKING:
     from xsent.data.bitext import BitextData

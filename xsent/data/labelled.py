@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import numbered_lines, open_bytes
 from xsent.data.rejects import RejectLedger
+from xsent.languages import to_iso639_3
 
 PARTS = ("train", "valid", "test")
 FILES = {"train": ("train",), "valid": ("dev", "valid"), "test": ("test",)}  # and .tsv or .tsv.gz

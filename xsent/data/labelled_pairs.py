@@ -12,9 +12,9 @@ import numpy as np
 
 from xsent.data.labelled import LabelledReader, LabelledRow, LabelledSet
 from xsent.data.labelled_parts import check_shares, item_numbers, read_parts
-from xsent.data.languages import to_iso639_3
 from xsent.data.rejects import RejectLedger
 from xsent.data.sampler import Rows
+from xsent.languages import to_iso639_3
 
 log = logging.getLogger(__name__)
 

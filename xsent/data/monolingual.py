@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import numbered_lines, open_bytes
 from xsent.data.rejects import RejectLedger
+from xsent.languages import to_iso639_3
 
 ENDINGS = (".txt", ".tsv", ".txt.gz", ".tsv.gz")  # of the files of a folder
 

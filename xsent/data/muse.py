@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import read_lines
+from xsent.languages import to_iso639_3
 
 Dictionary = dict[str, list[str]]  # translations by lower-case word, in the order of the file
 

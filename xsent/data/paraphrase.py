@@ -30,13 +30,13 @@ from xsent.data.labelled_pairs import (
     within,
 )
 from xsent.data.labelled_parts import check_shares, connected, read_parts
-from xsent.data.languages import to_iso639_3
 from xsent.data.ranking_examples import Examples, draw_partners, examples_of
 from xsent.data.rejects import RejectLedger
 from xsent.data.sampler import EvaluationSampler, Rows, WithEpoch, epoch_order
 from xsent.data.token_store import TokenStore, tokenize_once
 from xsent.data.training_data import TrainingData
 from xsent.distributed import rank, world_size
+from xsent.languages import to_iso639_3
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from xsent.data.labelled import LabelledRow, Parts, has_both_sides, parse_label
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import read_lines
 from xsent.data.rejects import RejectLedger
+from xsent.languages import to_iso639_3
 
 log = logging.getLogger(__name__)
 

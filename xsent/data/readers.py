@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import numbered_lines, open_bytes
 from xsent.data.rejects import RejectLedger
+from xsent.languages import to_iso639_3
 
 
 class SentencePair(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import read_lines
+from xsent.languages import to_iso639_3
 
 PIVOT = "eng"  # named first, whatever a file's name says
 STSB_COLUMNS = (7, 9)  # genre, file, year, id, score, two sentences, and for some lines the sentences' origins

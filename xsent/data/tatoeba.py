@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import read_lines
+from xsent.languages import to_iso639_3
 
 
 @dataclass(frozen=True)

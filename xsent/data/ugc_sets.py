@@ -8,11 +8,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from xsent.data.languages import to_iso639_3
 from xsent.data.lines import read_lines
 from xsent.data.ugc_files import UgcSet, paired, read_lexnorm, read_rocsmt
 from xsent.data.ugc_negatives import MadeNegatives, Negatives, PublishedNegatives
 from xsent.distributed import rank
+from xsent.languages import to_iso639_3
 from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Noiser
 
 

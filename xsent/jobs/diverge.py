@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import platform
@@ -19,11 +18,12 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from xsent.batch import Embedder, WordPair
-from xsent.data.languages import to_iso639_3
+from xsent.data.store import sha256
 from xsent.data.whole_file import whole_file
 from xsent.jobs.output import check_output
 from xsent.jobs.seeds import Aligner, SeedOptions, aligned, seeds_of_bitext
 from xsent.jobs.work import naming_a_full_disk, opened
+from xsent.languages import to_iso639_3
 from xsent.text.annotation import Annotator
 from xsent.text.divergences import SEED, AnnotatedPair, Diverger, read_annotated, to_json
 
@@ -127,7 +127,7 @@ def diverge_file(
     check_output(output)
     if output.resolve() in [path.resolve() for path in _files(inputs)]:
         raise ValueError(f"{output}: expected a file of its own for the output, found one that is read")
-    digests = {str(path): _sha256(path) for path in _files(inputs)}
+    digests = {str(path): _digest(path) for path in _files(inputs)}
     diverger = load.diverger()
     diverger.diverge([])  # WordNet, if it is needed and missing, is named now and not after the annotation
     with ExitStack() as stack:
@@ -210,7 +210,7 @@ def _write_summary(
         "divergences": dict(sorted(summary.made.items())),
         "failures": summary.failures_by_kind(),
         "lines": dict(counts),  # of a bitext: how many went where
-        "sha256": _sha256(summary.output),
+        "sha256": sha256(summary.output),
         "made_from": dict(digests),
         "config": dict(config),
         "versions": {"python": platform.python_version(), **_versions()},
@@ -325,8 +325,7 @@ def _files(inputs: Path | ParsedFiles) -> list[Path]:
     return [path for path in inputs if path is not None] if isinstance(inputs, ParsedFiles) else [inputs]
 
 
-def _sha256(path: Path) -> str:
+def _digest(path: Path) -> str:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: expected a text file, found none")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256(path)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from functools import partial
-from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from tqdm import tqdm
 
 from xsent import __version__
 from xsent.batch import Judgement, PairJudge, WordPair
-from xsent.data.languages import to_iso639_3
+from xsent.data.store import sha256
 from xsent.data.whole_file import whole_file
 from xsent.evaluation.score_sample import (
     SampleOptions,
@@ -38,6 +37,7 @@ from xsent.jobs.output import check_output
 from xsent.jobs.packed import writing_text
 from xsent.jobs.words import Texts, Words, words_of, words_of_chunks
 from xsent.jobs.work import WorkFolder, opened, write_array
+from xsent.languages import to_iso639_3
 from xsent.text.processes import processes
 
 log = logging.getLogger(__name__)
@@ -177,7 +177,7 @@ def filter_bitext(
         raise ValueError(f"{bitext}: expected sentence pairs in {where}, found none; {survey.summary()}")
     # The last bits of a score are those of its device.
     made_by = {"judge": judge.digest(), "device": torch.device(device).type, "xsent": __version__}
-    manifest = {"bitext": _sha256(bitext), **made_by, **options.of_shards()}
+    manifest = {"bitext": sha256(bitext), **made_by, **options.of_shards()}
     with opened(work_dir or output.with_name(f"{output.name}.work"), manifest) as work:
         job = FilterJob(work, bitext, pairs, judge, options)
         start = time.perf_counter()
@@ -368,8 +368,3 @@ def _check_files(bitext: Path, output: Path) -> None:
     check_output(output)
     if output.resolve() == bitext.resolve():
         raise ValueError(f"{output}: expected another file than the bitext to write to, found the same")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()

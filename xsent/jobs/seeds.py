@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from xsent.batch import Embedder, WordPair
-from xsent.data.languages import to_iso639_3
 from xsent.data.rejects import RejectLedger
 from xsent.data.store import cached_arrays, digest_of_texts
 from xsent.evaluation.margin import MARGINS, margin_scores, mean_cosines
 from xsent.evaluation.search import knn_both
 from xsent.jobs.bitext_rows import Columns, read_rows
+from xsent.languages import to_iso639_3
 from xsent.similarity import pairwise_cos_sim
 from xsent.text.annotation import Annotation, Annotator
 from xsent.text.divergences.pairs import AnnotatedPair, check_pair

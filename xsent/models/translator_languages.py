@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-import langcodes
-from langcodes.tag_parser import LanguageTagError
 from transformers import PreTrainedTokenizerBase
 
+from xsent.languages import to_iso639_3
+
 FLORES_CODE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # deu_Latn
-# ``ns`` is M2M-100's own for Northern Sotho. CLDR, and langcodes with it, calls Tagalog Filipino; the models do not.
-ISO_OF_CODE, ISO_OF_ISO = {"ns": "nso"}, {"fil": "tgl"}
+ISO_OF_CODE = {"ns": "nso"}  # M2M-100's own for Northern Sotho
 
 
 def language_tokens(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
@@ -40,13 +39,11 @@ def by_iso639_3(codes: Iterable[str]) -> dict[str, str]:
 
 
 def iso639_3(code: str) -> str | None:
-    """ISO 639-3 of a model's code, or None for what is no language, as everywhere in xsent."""
+    """ISO 639-3 of a model's code, or None for what is no language."""
     try:
-        language = langcodes.get(ISO_OF_CODE.get(code) or langcodes.get(code).language or "und")
-        found = language.prefer_macrolanguage().to_alpha3() if language.is_valid() else "und"
-    except (LookupError, LanguageTagError):
+        return to_iso639_3(ISO_OF_CODE.get(code, code))
+    except ValueError:
         return None
-    return None if found == "und" else ISO_OF_ISO.get(found, found)
 
 
 def code_of(codes: Mapping[str, str], language: str, what: str) -> str:

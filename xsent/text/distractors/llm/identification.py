@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
-import langcodes
-
+from xsent.languages import to_iso639_3
 from xsent.text.distractors.llm.prompt import Text
 
 NO_LANGUAGE = "zxx"  # what py3langid says of numbers and signs
@@ -69,12 +68,8 @@ def _labels() -> frozenset[str]:
     return frozenset(_code(label) for label in _identifier().labels) - {NO_LANGUAGE}
 
 
-@cache
 def _code(label: str) -> str:
-    """The code that readers of this project give a language: of a member of a macrolanguage, the macrolanguage's."""
-    if label in (NO_LANGUAGE, "tl"):
-        return {"tl": "tgl"}.get(label, label)  # CLDR, and langcodes with it, calls Tagalog Filipino
-    return langcodes.get(label).prefer_macrolanguage().to_alpha3()
+    return label if label == NO_LANGUAGE else to_iso639_3(label)
 
 
 @cache

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from xsent.data.languages import to_iso639_3
+from xsent.languages import to_iso639_3
 
 
 @pytest.mark.parametrize("code", ["en", "eng", "eng_Latn", "en-US", "EN"])
