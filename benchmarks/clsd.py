@@ -38,7 +38,6 @@ from xsent.run.building import build
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
 CLSD = DATA / "clsd"
-CLASSES = ("NOUN", "VERB", "ADJ", "PROPN")
 
 
 def minilm() -> Path:
@@ -165,8 +164,8 @@ def encoders() -> dict[str, list[str]]:
     }
 
 
-def scored(name: str, runs: Path) -> tuple[dict[str, float], list[Changes]]:
-    """Figures of an encoder, from an earlier run where there is one, and its changes of single words."""
+def scored(name: str, runs: Path) -> tuple[dict[str, float], list[Changes], list[str]]:
+    """Figures of an encoder, from an earlier run where there is one, its changes of single words, and their classes."""
     run_dir = runs / name
     if not (run_dir / "metrics.json").is_file():
         register_resolvers()
@@ -179,7 +178,7 @@ def scored(name: str, runs: Path) -> tuple[dict[str, float], list[Changes]]:
     evaluator, encoder = build(config["evaluator"]), build(config["encoder"])
     evaluator.check()
     vectors = encoder.encode(evaluator.sentences(), progress=True)
-    return metrics | evaluator.score(vectors).metrics, evaluator.changes(vectors)
+    return metrics | evaluator.score(vectors).metrics, evaluator.changes(vectors), evaluator.classes
 
 
 def figures(names: Sequence[str], runs: Path) -> None:
@@ -187,10 +186,11 @@ def figures(names: Sequence[str], runs: Path) -> None:
     found = {name: scored(name, runs) for name in names}
     print(f"{'':<56}" + "".join(f"{name:>10}" for name in names))
     for metric in found[names[0]][0]:
-        values = [metrics.get(metric) for metrics, _ in found.values()]
+        values = [metrics.get(metric) for metrics, *_ in found.values()]
         shown = [f"{math.nan if value is None else value:10.3f}" for value in values]
         print(f"{metric.removeprefix('test/'):<56}" + "".join(shown))
-    charts = compare_encoders("clsd_swaps", {name: changes for name, (_, changes) in found.items()}, CLASSES)
+    *_, classes = found[names[0]]
+    charts = compare_encoders("clsd_swaps", {name: changes for name, (_, changes, _) in found.items()}, classes)
     for path in draw_charts(charts, runs / "charts"):
         print(path)
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
-from rapidfuzz.distance import Indel, Levenshtein
+from rapidfuzz.distance import Indel
 
 # The default of scikit-learn's CountVectorizer, by which the released notebook counts: words of one character vanish.
 _WORD = re.compile(r"(?u)\b\w\w+\b")
@@ -44,11 +44,6 @@ def intra_jaccard(texts: Sequence[str]) -> list[float]:
             pairs[one].append(value)
             pairs[other].append(value)
     return [fmean(values) if values else math.nan for values in pairs]
-
-
-def levenshtein_similarity(one: str, other: str) -> float:
-    """1 less the characters to be replaced, added or removed over those of the longer text; of two empty texts 1."""
-    return Levenshtein.normalized_similarity(one, other)
 
 
 def indel_similarity(one: str, other: str) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -112,9 +113,11 @@ def test_an_encoder_that_puts_all_in_one_point_is_never_right() -> None:
 
 
 def test_vectors_of_half_precision_are_compared_in_single_precision() -> None:
-    source, target = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.031]])
-    # Two cosines that half precision would round to one.
-    found = verdicts(source.half(), [target.half(), torch.tensor([[1.0, 0.04]]).half()])
+    source = torch.tensor([[1.0, 0.0]]).half()
+    target, distractor = torch.tensor([[1.0, 0.02]]).half(), torch.tensor([[1.0, 0.03]]).half()
+    # 1 / sqrt(1 + 0.0004) and 1 / sqrt(1 + 0.0009) are both 1 in half precision, whose steps below 1 are 0.0005.
+    assert (F.normalize(target) * source).sum() == (F.normalize(distractor) * source).sum() == 1
+    found = verdicts(source, [target, distractor])
     assert found.cosines.dtype == np.float32
     assert found.right.tolist() == [True]
 

@@ -146,6 +146,7 @@ def test_the_released_items_have_the_same_figures_with_both(shared_data: Path) -
     (detail,) = result.details
     assert (detail["queries"], detail["pool"]) == (1473, 7365)
     theirs_pool, pool, theirs, own = result.metrics.values()
+    assert max(int(str(detail["pool_close"])), int(str(detail["close"]))) < 10  # so that few may
     # A tie may count either way with mteb, and so may a lead of the last bits; of 1,473 sources one is 0.068 percent.
     assert theirs_pool == pytest.approx(pool, abs=1e-6 + 0.068 * int(str(detail["pool_close"])))
     assert theirs == pytest.approx(own, abs=1e-6 + 0.068 * int(str(detail["close"])))

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from xsent.evaluation.charts import Histogram, Panel
-from xsent.evaluation.clsd_figures import (
+from xsent.evaluation.clsd_results import (
     Compared,
-    Judged,
+    JudgedSet,
     Row,
     difficulty_rows,
     disagreement_rows,
@@ -52,7 +52,8 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         name, root, directions, read, missing: as in ``ClsdSetsEvaluator``.
         pivot: has the sets in another language; what it gives is compared in the same way.
         levenshtein, jaccard: edges of the buckets that errors are counted in, ascending, by how similar the translation
-            and the nearest distractor are worded; each bucket holds its lower edge, the last one both.
+            and the nearest distractor are worded: by characters (``Levenshtein.ratio``) and by words. Each bucket holds
+            its lower edge, the last one both.
 
     Metrics:
         ``<name>/<set>_<deu-fra>/p_at_1``, percent; ``ties``, how many items are errors because the nearest distractor
@@ -122,7 +123,7 @@ class ClsdEvaluator(ClsdSetsEvaluator):
     def score(self, vectors: Tensor) -> Evaluation:
         """Figures from the vectors (N, D) of ``sentences()``."""
         direct = [self._judged(items, vectors) for items in self.test_sets]
-        pivot: list[Judged | None] = [None] * len(direct)
+        pivot: list[JudgedSet | None] = [None] * len(direct)
         if self._pivoted is not None:
             pivot = [self._judged(items, vectors) for items in self._pivoted]
         found = [Compared(*both) for both in zip(direct, pivot, strict=True)]
@@ -142,17 +143,21 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         named = {f"{self.name}_{name}": rows for name, rows in tables.items()}
         return Evaluation(metrics, details, [self._chart(found)], named)
 
-    def _judged(self, items: ClsdSet, vectors: Tensor) -> Judged:
-        columns = [items.source, items.target, *map(list, zip(*items.distractors, strict=True))]
-        source, *candidates = (self.rows(vectors, column) for column in columns)
+    def _judged(self, items: ClsdSet, vectors: Tensor) -> JudgedSet:
+        columns = [items.target, *map(list, zip(*items.distractors, strict=True))]
+        source, candidates = self.rows(vectors, items.source), [self.rows(vectors, column) for column in columns]
         is_cut = self._is_cut
         cut = None if is_cut is None else np.array([[is_cut[text] for text in column] for column in columns]).T
-        return Judged(items, verdicts(source, candidates), cut, zero_vectors(source, *candidates))
+        return JudgedSet(items, verdicts(source, candidates), cut, zero_vectors(source, *candidates))
 
     @cached_property
     def _is_cut(self) -> Mapping[str, bool] | None:
-        texts = self.sentences()
-        return None if self.cuts is None else dict(zip(texts, self.cuts(texts).tolist(), strict=True))
+        """Of each candidate."""
+        if self.cuts is None:
+            return None
+        rows = (row for items in self.everything_read() for row in [items.target, *items.distractors])
+        texts = list(dict.fromkeys(text for row in rows for text in row))
+        return dict(zip(texts, self.cuts(texts).tolist(), strict=True))
 
     @cached_property
     def _difficulty(self) -> list[Row]:

@@ -170,6 +170,11 @@ def _decade(year: int) -> Draw:
 def _year(year: int, sentence: str, after: str) -> Draw | None:
     if re.match(r"[-–/]\d\d\b", after):
         return None  # the start of a season
+    return other_year(year, sentence)
+
+
+def other_year(year: int, sentence: str) -> Draw | None:
+    """Draws a year near to one of a sentence, on the same side of all others there; None where there is no room."""
     others = [int(other) for other in re.findall(r"(?<![\d,.])(?:1[1-9]|20)\d\d(?![\d,]|\.\d)", sentence)]
     low = max([year - 40, *(other + 1 for other in others if other < year)])
     high = min([max(year, min(year + 40, 2025)), *(other - 1 for other in others if other > year)])

@@ -43,6 +43,11 @@ def straight(text: str) -> str:
     return text.replace("’", "'")
 
 
+def typed_like(text: str, sentence: str) -> str:
+    """With the apostrophes of a sentence."""
+    return text.replace("'", "’") if "’" in sentence else text
+
+
 def edited(sentence: str, edits: Iterable[Edit]) -> str:
     """The sentence after changes that do not overlap."""
     for edit in sorted(edits, reverse=True):

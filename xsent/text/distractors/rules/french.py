@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from xsent.text.distractors.rules.edits import NEGATION, Edit, elides, follows_quotation
+from xsent.text.distractors.rules.edits import NEGATION, Edit, elides, follows_quotation, typed_like
 
 DENIES = re.compile(r"\b(?:ne|non|sans|ni|aucune?|jamais|personne|rien|guère|pas)\b|\bn['’]", re.I)
 _FINITE = (
@@ -80,7 +80,7 @@ def put_in(sentence: str) -> Iterator[Edit]:
             else:
                 end = match.end("verb")
                 after = ""
-            yield Edit(start, end, _typed_like(new + after, sentence), NEGATION)
+            yield Edit(start, end, typed_like(new + after, sentence), NEGATION)
 
 
 def _denied(clitic: str, verb: str) -> str:
@@ -94,7 +94,3 @@ def _denied(clitic: str, verb: str) -> str:
 
 def _elided(word: str) -> str:
     return "n'" if elides(word) else "ne "
-
-
-def _typed_like(text: str, sentence: str) -> str:
-    return text.replace("'", "’") if "’" in sentence else text

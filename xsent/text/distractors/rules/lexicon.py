@@ -94,11 +94,12 @@ def _forms(language: str, inflection: str, one: str, other: str) -> Iterator[tup
     old, new = inflect(one), inflect(other)
     if len(old) != len(new):
         raise ValueError(f"distractors_{language}.txt: expected as many forms of {one!r} as of {other!r}")
+    is_german = inflection == "adjectives" and language == "deu"
     for place, form in enumerate(old):
         fitting = {there for here, there in zip(old, new, strict=True) if here == form}
         if len(fitting) == 1 and form != new[place]:
-            bare = inflection == "adjectives" and language == "deu" and place == 0
-            follows = _ADJECTIVE_AND_NOUN if inflection == "adjectives" and language == "deu" else None
+            bare = is_german and place == 0
+            follows = _ADJECTIVE_AND_NOUN if is_german else None
             yield form, new[place], None if bare else _FOLLOWS.get(inflection, follows)
 
 
@@ -140,7 +141,7 @@ def _german_verb(stem: str) -> Forms:
 
 def _french_adjective(forms: str) -> Forms:
     """Of "grand grande", or of "rapide" alone: one and several, of both genders."""
-    masculine, feminine = (forms.split() * 2)[:2] if " " not in forms else forms.split()
+    masculine, feminine = (forms.split() * 2)[:2]
     return (masculine, feminine, _french_plural(masculine), _french_plural(feminine))
 
 

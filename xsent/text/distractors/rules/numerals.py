@@ -6,11 +6,11 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
 from xsent.text.distractors.rules.edits import Edit, edited
 from xsent.text.distractors.rules.lexicon import left_alone, overlaps
+from xsent.text.numbers import other_year
 from xsent.text.tokens import cased_like
 from xsent.text.words import sections
 
@@ -127,7 +127,7 @@ def _digits(sentence: str, language: str, match: re.Match[str], rules: Numerals)
         return _between(2, 9) if len(text) == 1 else _between(10, 23)
     if len(text) == 4 and 1100 <= value <= 2029:
         decade = re.search(_DECADE[language], before) is not None and value % 10 == 0
-        return _decade(value) if decade else _year(value, sentence)
+        return _decade(value) if decade else other_year(value, sentence)
     if re.match(rf"{_SPACE}?(?:%|Prozent|pour cent|por ciento)", after) and value <= 100:
         return _between(2, 9) if len(text) == 1 else _between(10, 95, 5 if value % 5 == 0 else 1)
     return lambda rng: _like(text, rng)
@@ -136,13 +136,6 @@ def _digits(sentence: str, language: str, match: re.Match[str], rules: Numerals)
 def _decade(year: int) -> Draw:
     century = year - year % 100
     return _between(century + 10, min(century + 90, 2020), 10) if century < 2000 else _between(1910, 1990, 10)
-
-
-def _year(year: int, sentence: str) -> Draw | None:
-    others = [int(other) for other in re.findall(r"(?<![\d,.])(?:1[1-9]|20)\d\d(?![\d,]|\.\d)", sentence)]
-    low = max([year - 40, *(other + 1 for other in others if other < year)])
-    high = min([max(year, min(year + 40, 2025)), *(other - 1 for other in others if other > year)])
-    return _between(low, high) if low < high else None
 
 
 def _like(text: str, rng: random.Random) -> str:
@@ -163,4 +156,4 @@ def _like(text: str, rng: random.Random) -> str:
 
 def _spans_in_order(sentence: str) -> bool:
     spans = [tuple(re.sub(r"\D", "", part) for part in match.groups()) for match in _SPAN.finditer(sentence)]
-    return all(int(first) < int(second) for span in spans for first, second in pairwise(span))
+    return all(int(first) < int(second) for first, second in spans)

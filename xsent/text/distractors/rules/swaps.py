@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
-from xsent.text.distractors.rules.edits import Edit, Word, elides, straight, words
+from xsent.text.distractors.rules.edits import Edit, Word, elides, straight, typed_like, words
 from xsent.text.distractors.rules.lexicon import Choices, left_alone, lexicon, overlaps
 from xsent.text.tokens import cased_like, starts_sentence, takes_an
 
@@ -54,7 +54,7 @@ def swaps(sentence: str, language: str, kind: str, *, per_word: int, rng: random
             ]
             for new in rng.sample(fitting, min(per_word, len(fitting))):
                 written = _before_vowel(new, sentence[end:]) if language == "fra" else new
-                yield Edit(start, end, cased_like(_quoted_like(written, sentence), sentence[start:end]), kind)
+                yield Edit(start, end, cased_like(typed_like(written, sentence), sentence[start:end]), kind)
             break
 
 
@@ -108,7 +108,3 @@ def _begins_with(word: str, sound: str) -> bool:
 
 def _before_vowel(new: str, after: str) -> str:
     return _SPECIAL[new] if new in _SPECIAL and after.startswith(" ") and elides(after[1:]) else new
-
-
-def _quoted_like(new: str, sentence: str) -> str:
-    return new.replace("'", "’") if "’" in sentence else new

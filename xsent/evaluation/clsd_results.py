@@ -22,12 +22,12 @@ _VERDICT = ("right", "tied", "truncated", "cosine", "nearest_cosine")
 _TEXTS = ("source", "translation", "nearest_distractor")
 
 
-class Judged(NamedTuple):
+class JudgedSet(NamedTuple):
     """A set in one language or two, and what was found."""
 
     items: ClsdSet
     verdicts: Verdicts
-    cut: NDArray[np.bool_] | None  # (N, 2 + K) whether source, translation, distractors are cut; None: not known
+    cut: NDArray[np.bool_] | None  # (N, 1 + K) whether translation and distractors are cut; None: not known
     zero_vectors: int
 
     def figures(self) -> dict[str, float]:
@@ -35,15 +35,15 @@ class Judged(NamedTuple):
         return {
             "p_at_1": percent(self.verdicts.right),
             "ties": float(self.verdicts.tied.sum()),
-            "truncated": math.nan if self.cut is None else float(self.cut[:, 1:].sum()),
+            "truncated": math.nan if self.cut is None else float(self.cut.sum()),
         }
 
 
 class Compared(NamedTuple):
     """A set as it is, and in the pivot language."""
 
-    direct: Judged
-    pivot: Judged | None
+    direct: JudgedSet
+    pivot: JudgedSet | None
 
     @property
     def item(self) -> str:
@@ -156,7 +156,7 @@ def disagreement_rows(found: Sequence[Compared]) -> list[Row]:
     return rows
 
 
-def _rows(judged: Judged) -> Iterator[Row]:
+def _rows(judged: JudgedSet) -> Iterator[Row]:
     items, found = judged.items, judged.verdicts
     right, tied, nearest_cosine = found.right, found.tied, found.cosines[:, 1:].max(axis=1)
     for row, text in enumerate(items.target):
@@ -164,7 +164,7 @@ def _rows(judged: Judged) -> Iterator[Row]:
         yield {
             "set": items.name, "direction": f"{items.source_lang}-{items.target_lang}", "id": items.ids[row],
             "right": int(right[row]), "tied": int(tied[row]),
-            "truncated": "" if judged.cut is None else int(judged.cut[row, 1:].sum()),
+            "truncated": "" if judged.cut is None else int(judged.cut[row].sum()),
             "cosine": float(found.cosines[row, 0]), "nearest_cosine": float(nearest_cosine[row]),
             "nearest": int(found.best[row]) + 1,
             **{measure: similarity(text, nearest) for measure, similarity in MEASURES.items()},
@@ -172,9 +172,9 @@ def _rows(judged: Judged) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _wrong(judged: Judged) -> list[int]:
+def _wrong(judged: JudgedSet) -> list[int]:
     return np.flatnonzero(~judged.verdicts.right).tolist()
 
 
-def _nearest(judged: Judged, row: int) -> str:
+def _nearest(judged: JudgedSet, row: int) -> str:
     return judged.items.distractors[row][int(judged.verdicts.best[row])]
