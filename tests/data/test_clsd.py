@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from xsent.data.clsd import ClsdSet, read_clsd, read_distractor_rows
+from xsent.data.clsd import ClsdSet, read_clsd
+from xsent.data.clsd_files import read_rows
 
 HEADER = "Index,French,German,de_adv1,de_adv2,fr_adv1,fr_adv2"
 ROWS = ('0,"Un, deux",Eins,Zwei,Drei,Trois,"Quatre ""x"""', "1,Bleu,Blau,Rot,Gelb,Rouge,Jaune")
@@ -190,7 +191,7 @@ def test_a_bad_row_is_named_with_its_line(tmp_path: Path, row: dict[str, Any], m
 
 def test_rows_for_other_work_may_have_any_number_of_distractors(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "some.jsonl", ROW, {"texts": {"de": "eins"}})
-    rows = read_distractor_rows(path)
+    rows = [row for _, row in read_rows(path, distinct=True)]
     assert [row.texts for row in rows] == [{"eng": "one", "deu": "eins", "spa": "uno"}, {"deu": "eins"}]
     assert rows[1].distractors == {}
 
@@ -222,7 +223,7 @@ def test_a_missing_file_an_empty_folder_and_another_ending_are_named(tmp_path: P
     with pytest.raises(ValueError, match=r"some\.tsv: expected a file of \.csv"):
         read(write(tmp_path / "some.tsv", "a"))
     with pytest.raises(FileNotFoundError, match=r"gone\.jsonl: expected a file"):
-        read_distractor_rows(tmp_path / "gone.jsonl")
+        read_rows(tmp_path / "gone.jsonl", distinct=True)
 
 
 def test_two_files_of_one_corpus_are_named(tmp_path: Path) -> None:

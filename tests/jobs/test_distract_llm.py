@@ -190,6 +190,8 @@ def test_a_ledger_that_cannot_be_written_is_said_before_anything_is_asked(
         (["--set", "maker.prices.prompt=ten"], "maker.prices.prompt=ten: expected a number of at least 0"),
         (["--set", "maker.parameters=none"], "maker.parameters=none: expected names with their values"),
         (["--set", "maker.patience=null"], "maker.patience=None: expected the values of Patience"),
+        (["--set", "maker.language_names=3"], "maker.language_names=3: expected names by ISO 639-3 code"),
+        (["--set", "maker.language_names.deu=null"], "maker.language_names.deu=None: expected text, found NoneType"),
         (["--set", "maker.ledger=5"], "maker.ledger=5: expected text, found int"),
     ],
 )

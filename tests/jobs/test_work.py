@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xsent.jobs.work import WorkFolder, check_room, naming_a_full_disk, opened, write_array
+from xsent.jobs.work import WorkFolder, check_room, naming_a_full_disk, opened, sha256, write_array
 
 MANIFEST = {"source": "abc", "k": 4}
 
@@ -90,6 +90,12 @@ def test_a_manifest_cut_short_by_a_kill_is_written_again(tmp_path: Path) -> None
     (tmp_path / "work" / "manifest.json.tmp").write_text('{"sour')
     with opened(tmp_path / "work", MANIFEST):
         assert json.loads((tmp_path / "work" / "manifest.json").read_text()) == MANIFEST
+
+
+def test_a_digest_is_that_of_the_standard(tmp_path: Path) -> None:
+    (tmp_path / "abc").write_bytes(b"abc")
+    # FIPS 180-2, appendix B.1.
+    assert sha256(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
 def test_an_array_written_in_parts_reads_as_one(tmp_path: Path) -> None:

@@ -64,9 +64,9 @@ def add(commands: Any) -> None:
 def _distract(given: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from xsent.data.languages import to_iso639_3
     from xsent.jobs.distract import check_files, difficulty_by_language, distract, requests_of
     from xsent.jobs.distract_inputs import read_inputs
+    from xsent.languages import to_iso639_3
     from xsent.reporting.difficulty import difficulty_table
     from xsent.reporting.secrets import redact
     from xsent.run import build
@@ -101,14 +101,18 @@ def _distract(given: argparse.Namespace) -> None:
 def _config(given: argparse.Namespace) -> dict[str, Any]:
     """The values of the config files and of the options, which win."""
     from xsent.run import load_config
+    from xsent.text.distractors.values import check_flag
 
     chosen = [] if given.maker is None else [f"maker={given.maker}"]
     config = load_config("distract", [*given.set, *chosen])
     config |= {name: value for name in ("languages", "again") if (value := vars(given)[name]) is not None}
-    if not isinstance(config["again"], bool):
-        raise ValueError(f"again={config['again']}: expected true or false")
-    if not isinstance(config["languages"], list | None):
-        raise ValueError(f"languages={config['languages']}: expected a list such as [deu,fra]")
+    check_flag("again", config["again"])
+    languages = config["languages"]
+    if languages is not None and not (
+        isinstance(languages, list) and languages and all(isinstance(code, str) for code in languages)
+    ):
+        raise ValueError(f"languages={languages}: expected a list such as [deu,fra]")
+    _check_published(config["published"])
     maker = config["maker"]
     for name in OF_MAKER:
         if (value := vars(given)[name]) is not None:
@@ -122,3 +126,26 @@ def _config(given: argparse.Namespace) -> dict[str, Any]:
         given.interrupted = "the same command continues"
         maker["ledger"] = maker["ledger"] or f"{given.output}.ledger.jsonl"
     return config
+
+
+def _check_published(rows: object) -> None:
+    """Raise ``ValueError`` unless they are rows of ``difficulty_table``, which comes after all the work."""
+    if not isinstance(rows, list):
+        raise ValueError(f"published={rows}: expected a list; [] has no set printed beside what is made")
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+            raise ValueError(f"published[{number}]={row}: expected name, original and intra")
+        for column in ("original", "intra"):
+            if not _is_mean_and_sd(row.get(column)):
+                raise ValueError(
+                    f"published[{number}].{column}={row.get(column)}: expected a mean and a standard deviation or null"
+                )
+
+
+def _is_mean_and_sd(found: object) -> bool:
+    from xsent.text.distractors.values import is_number
+
+    if not isinstance(found, list) or len(found) != 2:
+        return False
+    mean, sd = found
+    return is_number(mean) and (sd is None or is_number(sd))

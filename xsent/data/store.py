@@ -71,7 +71,7 @@ def _seal(folder: Path) -> None:
     for path in sorted(folder.glob("*.npy")):
         with path.open("rb") as file:
             os.fsync(file.fileno())
-        digests[path.name] = _sha256(path)
+        digests[path.name] = sha256(path)
     (folder / "sha256.json").write_text(json.dumps(digests))
 
 
@@ -81,11 +81,12 @@ def _damage(folder: Path) -> str | None:
     except (OSError, ValueError):
         return "sha256.json is missing or damaged"
     for name, expected in digests.items():
-        if not (folder / name).is_file() or _sha256(folder / name) != expected:
+        if not (folder / name).is_file() or sha256(folder / name) != expected:
             return f"{name} is missing, truncated or altered"
     return None
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Hex digest of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

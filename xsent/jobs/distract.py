@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import math
 import platform
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xsent import __version__
+from xsent.data.clsd_files import JSON_LINES
+from xsent.data.store import sha256
 from xsent.data.whole_file import whole_file
 from xsent.jobs.distract_inputs import Inputs
 from xsent.jobs.output import check_output
@@ -27,7 +28,6 @@ from xsent.text.distractors.record import DistractorRow, to_json
 
 _KIND = re.compile(r"(?:^|; )([a-z_]+): ")
 FAILURES_HEADER = "id\tlanguage\twhy\ttext\n"
-ENDINGS = (".jsonl", ".jsonl.gz")  # of the output; by them a file is read again
 ALL = "all languages"
 PACKAGES = ("rapidfuzz", "openai", "py3langid")
 
@@ -107,8 +107,10 @@ def check_files(inputs: Inputs, output: Path, *, ledger: Path | None) -> None:
         OSError: the output cannot be written, or the ledger is a folder.
     """
     check_output(output)
-    if not output.name.endswith(ENDINGS):
-        raise ValueError(f"{output}: expected a name that ends in {' or '.join(ENDINGS)}, as that is what is written")
+    if not output.name.endswith(JSON_LINES):  # by its name it is read again
+        raise ValueError(
+            f"{output}: expected a name that ends in {' or '.join(JSON_LINES)}, as that is what is written"
+        )
     read = [path.resolve() for path in inputs.files]
     written = [output, _failures_of(output), _summary_of(output)]
     for path in written:
@@ -153,7 +155,7 @@ def distract(
     Raises:
         OSError: the disk is full, or the output cannot be written.
     """
-    digests = {str(path): _sha256(path) for path in inputs.files}
+    digests = {str(path): sha256(path) for path in inputs.files}
     start = time.perf_counter()
     made = list(maker.make(requests, progress=True))
     seconds = time.perf_counter() - start
@@ -247,7 +249,7 @@ def _write_summary(summary: DistractSummary, about: Mapping[str, Any]) -> None:
         "kinds": dict(sorted(summary.kinds.items())),
         "jaccard": {name: _plain(one) for name, one in summary.difficulty.items()},
         "seconds": round(summary.seconds, 3),
-        "sha256": _sha256(summary.output),
+        "sha256": sha256(summary.output),
         **about,
         "versions": {"python": platform.python_version(), "xsent": __version__, **dict(_versions())},
     }
@@ -269,8 +271,3 @@ def _versions() -> Iterator[tuple[str, str]]:
             yield package, version(package)
         except PackageNotFoundError:
             continue
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,15 +9,14 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from xsent.data.clsd_files import PlacedRow, read_rows
-from xsent.data.languages import to_iso639_3
+from xsent.data.clsd_files import FORMS, PlacedRow, check_ids, read_rows
 from xsent.data.lines import read_lines
+from xsent.languages import to_iso639_3
 from xsent.text.distractors.record import DistractorRow
 
 log = logging.getLogger(__name__)
 
-FORMS = "LANG=FILE, LANG,LANG=FILE, FILE.jsonl or FILE.csv"
-OF_ROWS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
+EXPECTED = "LANG=FILE, LANG,LANG=FILE, FILE.jsonl or FILE.csv"
 
 
 class Inputs(NamedTuple):
@@ -61,7 +60,7 @@ def read_inputs(inputs: Sequence[str]) -> Inputs:
     found = _read_texts(texts) if texts else _read_rows([_of_rows(one) for one in others])
     if not found.placed:
         raise ValueError(f"{', '.join(map(str, found.files))}: expected at least one text, found none")
-    _check_ids(found.placed)
+    check_ids(found.placed)  # in all files together
     return found
 
 
@@ -136,10 +135,8 @@ def _rows(by_language: dict[str, tuple[Path, list[str]]]) -> list[PlacedRow]:
 
 def _of_rows(one: str) -> Path:
     path = Path(one)
-    if not path.name.endswith(OF_ROWS):
-        raise ValueError(f"{one}: expected {FORMS}; a text file needs its language, such as deu={one}")
-    if not path.is_file():
-        raise FileNotFoundError(f"{one}: expected a file, found none")
+    if not path.name.endswith(FORMS):
+        raise ValueError(f"{one}: expected {EXPECTED}; a text file needs its language, such as deu={one}")
     return path
 
 
@@ -148,13 +145,3 @@ def _read_rows(paths: Sequence[Path]) -> Inputs:
     for path in tqdm(paths, desc="reading", unit=" files", delay=2, leave=False):
         rows += read_rows(path, distinct=True)
     return Inputs(rows, tuple(paths))
-
-
-def _check_ids(rows: Sequence[PlacedRow]) -> None:
-    first: dict[str, str] = {}
-    for where, row in rows:
-        if row.id in first:
-            raise ValueError(
-                f"{where}: expected each id once in all files together, found {row.id!r} as in {first[row.id]}"
-            )
-        first[row.id] = where

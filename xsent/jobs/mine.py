@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from xsent import __version__
 from xsent.batch import Embedder
+from xsent.data.store import sha256
 from xsent.evaluation.cells import Cells, arranged, nearest_cells, scan_cells, train_centroids
 from xsent.evaluation.margin import best_neighbours, searched_neighbours
 from xsent.evaluation.mining import MinedPairs, select_pairs
@@ -77,7 +77,7 @@ def mine_files(
     start = time.perf_counter()
     check_output(output)
     check_device(device)
-    digests = {side: _sha256(path) for side, path in zip(SIDES, (source, target), strict=True)}
+    digests = {side: _digest(path) for side, path in zip(SIDES, (source, target), strict=True)}
     if digests["source"] == digests["target"]:
         log.warning("%s and %s are the same text: every sentence will find itself", source, target)
     embedder = load()
@@ -338,10 +338,9 @@ def _save(folder: Path, **arrays: Tensor) -> None:
         write_array(folder / f"{name}.npy", [array], dtype=array.dtype, shape=array.shape)
 
 
-def _sha256(path: Path) -> str:
+def _digest(path: Path) -> str:
     if not path.is_file():
         raise FileNotFoundError(errno.ENOENT, "expected a text file, found none", str(path))
     if not path.stat().st_size:
         raise ValueError(f"{path}: expected a sentence a line, found an empty file")
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+    return sha256(path)

@@ -22,17 +22,18 @@ def to_json(row: DistractorRow) -> str:
     return json.dumps({name: value for name, value in content.items() if value}, ensure_ascii=False)
 
 
-def from_json(line: str, where: str) -> DistractorRow:
+def from_json(line: str, where: str, *, distinct: bool) -> DistractorRow:
     """The row of a line.
 
     Args:
         line: ``{"id": "7", "texts": {"deu": "Er kommt."}, "distractors": {"deu": ["Er geht."]}}``, where
             ``distractors`` and ``notes`` may be absent.
         where: file and line, for messages.
+        distinct: as of ``check_distractors``.
 
     Raises:
-        ValueError: no such object; a text or distractor that is empty, is given twice, or equals its original; a
-            distractor of a text that is not there; notes that are not one for each distractor.
+        ValueError: no such object; an empty text; distractors that ``check_distractors`` refuses; notes that are not
+            one for each distractor.
     """
     try:
         found = json.loads(line)
@@ -48,21 +49,31 @@ def from_json(line: str, where: str) -> DistractorRow:
     if not texts:
         raise ValueError(f"{where}: expected a text in one language at least, found none")
     distractors = {
-        language: check_distractors(texts, language, several, where)
+        language: check_distractors(texts, language, several, where, distinct=distinct)
         for language, several in _by_language(found.get("distractors", {}), "distractors", where).items()
     }
     notes = {
-        language: _notes(several, len(distractors.get(language, ())), f"{where}: notes in {language}")
+        language: _notes(distractors, language, several, where)
         for language, several in _by_language(found.get("notes", {}), "notes", where).items()
     }
     return DistractorRow(str(found["id"]), texts, distractors, notes)
 
 
-def check_distractors(texts: Mapping[str, str], language: str, found: object, where: str) -> tuple[str, ...]:
+def check_distractors(
+    texts: Mapping[str, str], language: str, found: object, where: str, *, distinct: bool
+) -> tuple[str, ...]:
     """The distractors of the text in a language.
 
+    Args:
+        texts: by language.
+        language: one of them.
+        found: what should be its distractors, one at least.
+        where: file and line, for messages.
+        distinct: whether one that equals the text, or another of them, is an error.
+
     Raises:
-        ValueError: there is no such text; one of them is empty, is given twice, or equals the text.
+        ValueError: there is no such text; there are none; one of them is empty or, if ``distinct``, equals another or
+            the text.
     """
     if language not in texts:
         raise ValueError(
@@ -72,9 +83,9 @@ def check_distractors(texts: Mapping[str, str], language: str, found: object, wh
         raise ValueError(f"{where}: expected a list of distractors in {language}, found {found!r}")
     for number, distractor in enumerate(found, start=1):
         _check_text(distractor, f"{where}: distractor {number} in {language}")
-        if distractor == texts[language]:
+        if distinct and distractor == texts[language]:
             raise ValueError(f"{where}: distractor {number} in {language} equals the text itself: {distractor!r}")
-    if len(set(found)) < len(found):
+    if distinct and len(set(found)) < len(found):
         raise ValueError(f"{where}: expected different distractors in {language}, found one of them twice")
     return tuple(found)
 
@@ -90,7 +101,11 @@ def _check_text(text: object, where: str) -> None:
         raise ValueError(f"{where}: expected some words, found {text!r}")
 
 
-def _notes(found: object, count: int, where: str) -> tuple[str, ...]:
+def _notes(distractors: Mapping[str, tuple[str, ...]], language: str, found: object, where: str) -> tuple[str, ...]:
+    if language not in distractors:
+        there = ", ".join(distractors) or "none"
+        raise ValueError(f"{where}: expected notes of one of the distractors ({there}), found some in {language}")
+    count = len(distractors[language])
     if not isinstance(found, list) or len(found) != count or not all(isinstance(note, str) for note in found):
-        raise ValueError(f"{where}: expected one for each of {count} distractors, found {found!r}")
+        raise ValueError(f"{where}: notes in {language}: expected one for each of {count} distractors, found {found!r}")
     return tuple(found)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xsent.text.distractors.llm.identification import other_language
 from xsent.text.distractors.llm.prompt import Text
-from xsent.text.distractors.llm.values import is_number
+from xsent.text.distractors.values import is_number
 
 # A whole answer in a fence of backquotes, with or without the name of a format.
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)\n?```", re.DOTALL)

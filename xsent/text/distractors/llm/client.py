@@ -15,7 +15,7 @@ from xsent.text.distractors.llm.prompt import Call
 from xsent.text.distractors.llm.secret import Secrets, passwords_of, without_credentials
 from xsent.text.distractors.llm.spending import NOTHING, Spending, Usage, counted
 from xsent.text.distractors.llm.trouble import Trouble, of_connection, of_content, of_status, of_time
-from xsent.text.distractors.llm.values import check_number, check_whole
+from xsent.text.distractors.values import check_number, check_whole
 
 log = logging.getLogger(__name__)
 

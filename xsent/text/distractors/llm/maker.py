@@ -20,8 +20,8 @@ from xsent.text.distractors.llm.ledger import Answer, Ledger
 from xsent.text.distractors.llm.prompt import Call, Prompt, Text
 from xsent.text.distractors.llm.secret import check_address, key_of
 from xsent.text.distractors.llm.spending import NOTHING, Limits, Prices, Spending, Usage, added
-from xsent.text.distractors.llm.values import check_number, check_text, check_whole
 from xsent.text.distractors.maker import Made, Request
+from xsent.text.distractors.values import check_number, check_text, check_whole
 
 log = logging.getLogger(__name__)
 
@@ -164,6 +164,10 @@ class LlmMaker:
         for name in ("model", "base_url"):
             check_text(f"maker.{name}", getattr(self, name))
         check_text("maker.prompt", self.prompt.template)
+        if not isinstance(self.prompt.language_names, Mapping):
+            raise ValueError(f"maker.language_names={self.prompt.language_names}: expected names by ISO 639-3 code")
+        for code, name in self.prompt.language_names.items():
+            check_text(f"maker.language_names.{code}", name)
         if self.key_env is not None:
             check_text("maker.key_env", self.key_env)
         if not isinstance(self.ledger, Path | None):

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from xsent.text.distractors.llm.values import check_number, check_whole
+from xsent.text.distractors.values import check_number, check_whole
 
 MILLION = 1_000_000
 

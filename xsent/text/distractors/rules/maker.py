@@ -16,6 +16,7 @@ from xsent.text.distractors.rules.lexicon import LANGUAGES
 from xsent.text.distractors.rules.negation import negations
 from xsent.text.distractors.rules.numerals import numbers
 from xsent.text.distractors.rules.swaps import swaps
+from xsent.text.distractors.values import check_flag, check_whole
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ class RuleMaker:
             other changes could undo each other.
 
     Raises:
-        ValueError: no distractor is asked for; a kind that is none, or none at all.
+        ValueError: a value is not of its kind; no distractor is asked for; a kind that is none, or none at all.
 
     Source:
         The rules are ours. Chen et al. 2023 (arXiv:2306.12907), section 2.1, for opposites, denials, numbers and names
@@ -44,10 +45,11 @@ class RuleMaker:
     """
 
     def __init__(self, *, count: int, seed: int, kinds: Sequence[str], combine: bool) -> None:
-        if count < 1:
-            raise ValueError(f"maker.count={count}: expected at least 1")
-        if not kinds or not set(kinds) <= set(KINDS):
-            raise ValueError(f"maker.kinds={list(kinds)}: expected some of {', '.join(KINDS)}")
+        check_whole("maker.count", count, least=1)
+        check_whole("maker.seed", seed, least=0)
+        if not isinstance(kinds, list | tuple) or not kinds or not all(kind in KINDS for kind in kinds):
+            raise ValueError(f"maker.kinds={kinds}: expected some of {', '.join(KINDS)}")
+        check_flag("maker.combine", combine)
         self.count = count
         self.seed = seed
         self.kinds = tuple(dict.fromkeys(kinds))

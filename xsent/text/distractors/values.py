@@ -24,6 +24,12 @@ def check_text(name: str, value: object) -> None:
         raise ValueError(f"{name}={value}: expected text, found {type(value).__name__}")
 
 
+def check_flag(name: str, value: object) -> None:
+    """Raise ``ValueError``, naming the value, unless it is true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}={value}: expected true or false")
+
+
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether it is a finite number; ``nan`` is beyond no limit, and would make one void."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
