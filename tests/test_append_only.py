@@ -79,11 +79,13 @@ def _add(path: Path, number: int) -> None:
 
 def test_who_waits_finds_what_the_other_process_has_added(tmp_path: Path) -> None:
     path = tmp_path / "file.jsonl"
-    processes = [multiprocessing.Process(target=_add, args=(path, number)) for number in range(2)]
+    spawn = multiprocessing.get_context("spawn")  # this process may have threads
+    processes = [spawn.Process(target=_add, args=(path, number)) for number in range(2)]
     for process in processes:
         process.start()
     for process in processes:
-        process.join()
+        process.join(60)
+        assert process.exitcode == 0
     with AppendOnly(path, wait=False) as file:
         assert [one["seen"] for one in file.read()] == [0, 1]
 

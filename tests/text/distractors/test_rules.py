@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_a_sentence_gets_as_many_valid_distractors_as_are_asked_for(language: st
     text = SENTENCES[language]
     [made] = maker().make([Request("1", language, text)], progress=False)
     assert made.failure == ""
-    assert len(check_distractors({language: text}, language, made.distractors, "here")) == 4
+    assert len(check_distractors({language: text}, language, made.distractors, "here", distinct=True)) == 4
     assert len(made.notes) == 4
 
 
@@ -94,14 +95,28 @@ def test_an_unknown_language_is_refused_before_any_work() -> None:
         next(iter(maker().make([Request("1", "deu", "Ja."), Request("2", "jpn", "はい。")], progress=False)))
 
 
-def test_a_kind_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"maker\.kinds=\['rhyme'\]: expected some of number"):
-        RuleMaker(count=4, seed=1, kinds=["rhyme"], combine=True)
+@pytest.mark.parametrize("kinds", [["rhyme"], [], 3, None, "number", ["number", 3], [["number"]]])
+def test_kinds_that_are_none_are_refused(kinds: Any) -> None:
+    with pytest.raises(ValueError, match=rf"maker\.kinds={re.escape(str(kinds))}: expected some of number, entity"):
+        RuleMaker(count=4, seed=1, kinds=kinds, combine=True)
 
 
-def test_a_count_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"maker\.count=0"):
-        maker(count=0)
+@pytest.mark.parametrize("count", [0, 2.5, "x", True, None])
+def test_a_count_that_is_no_whole_number_above_zero_is_refused(count: Any) -> None:
+    with pytest.raises(ValueError, match=rf"maker\.count={count}: expected a whole number of at least 1"):
+        maker(count=count)
+
+
+@pytest.mark.parametrize("seed", [-1, 2.5, None])
+def test_a_seed_that_is_no_whole_number_is_refused(seed: Any) -> None:
+    with pytest.raises(ValueError, match=rf"maker\.seed={seed}: expected a whole number of at least 0"):
+        maker(seed=seed)
+
+
+@pytest.mark.parametrize("combine", [3, "yes", None])
+def test_whether_to_combine_is_true_or_false(combine: Any) -> None:
+    with pytest.raises(ValueError, match=rf"maker\.combine={combine}: expected true or false"):
+        maker(combine=combine)
 
 
 def test_the_difference_of_two_sentences_is_of_whole_words_without_the_signs_around_them() -> None:
@@ -128,7 +143,7 @@ def test_most_sentences_of_flores_get_four_distractors_that_differ_in_little(lan
     made = [one for one in maker().make(requests, progress=False) if not one.failure]
     assert len(made) >= 0.7 * len(lines)
     for one in made:
-        check_distractors({language: one.request.text}, language, one.distractors, one.request.id)
+        check_distractors({language: one.request.text}, language, one.distractors, one.request.id, distinct=True)
         for distractor in one.distractors:
             # Two changes of four words at most.
             assert len(overlap_words(distractor) - overlap_words(one.request.text)) <= 8

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from xsent.data.clsd import read_distractor_rows
+from xsent.data.clsd_files import read_rows
 from xsent.text.distractors.llm.answers import Rules, distractors_of, folded, listed
 from xsent.text.distractors.llm.prompt import Text
 
@@ -174,7 +174,8 @@ def test_punctuation_that_is_of_no_number_is_not_read(one: str, other: str) -> N
 
 
 def test_nearly_all_released_answers_would_do(shared_data: Path) -> None:
-    rows = read_distractor_rows(shared_data / "clsd" / "CLSD_wmt2019_adversarial_dataset.csv")[:150]
+    placed = read_rows(shared_data / "clsd" / "CLSD_wmt2019_adversarial_dataset.csv", distinct=True)[:150]
+    rows = [row for _, row in placed]
     refused = 0
     for row in rows:
         for language, distractors in row.distractors.items():

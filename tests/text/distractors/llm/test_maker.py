@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -223,7 +224,10 @@ def test_a_run_that_is_interrupted_leaves_a_ledger_with_which_it_continues(
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "1\n"
+    deadline = time.monotonic() + 60
     while len(endpoint.payloads) < 2:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
@@ -374,12 +378,12 @@ def test_a_stalled_answer_is_given_up_in_time_even_when_bytes_trickle(
     maker: Maker, endpoint: Endpoint, seconds: float | None
 ) -> None:
     endpoint.script = [lambda payload: Stall(seconds)]
-    model = maker(patience={"timeout": 0.3})
+    model = maker(patience={"timeout": 1.5})
     start = time.perf_counter()
     (found,) = made(model)
     assert found.distractors == expected(SENTENCES[0])
-    assert time.perf_counter() - start < 3
-    assert [line.get("lost") for line in ledger_of(model)] == ["no whole answer within 0.3 s", None]
+    assert time.perf_counter() - start < 30  # and not for ever
+    assert [line.get("lost") for line in ledger_of(model)] == ["no whole answer within 1.5 s", None]
 
 
 def test_an_endpoint_that_stops_answering_stops_the_run(maker: Maker, endpoint: Endpoint) -> None:
@@ -431,11 +435,15 @@ def test_what_is_wrong_for_all_requests_is_sent_once(maker: Maker, endpoint: End
 def test_a_key_that_is_refused_later_stops_the_run_and_keeps_what_is_under_way(
     maker: Maker, endpoint: Endpoint
 ) -> None:
+    other_has_come = threading.Event()
+
     def refused_while_another_answers(payload: dict[str, object]) -> Behaviour:
         if sentence_of(payload) == SENTENCES[1]:
-            time.sleep(0.05)
+            assert other_has_come.wait(60)
             return error(401)(payload)
-        time.sleep(0.0 if sentence_of(payload) == SENTENCES[0] else 0.2)
+        if sentence_of(payload) == SENTENCES[2]:
+            other_has_come.set()
+            time.sleep(0.3)  # until after the refusal
         return good(payload)
 
     endpoint.otherwise = refused_while_another_answers
