@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xsent.jobs.work import WorkFolder, check_room, naming_a_full_disk, opened, sha256, write_array
+from xsent.data.store import sha256
+from xsent.jobs.work import WorkFolder, check_room, naming_a_full_disk, opened, write_array
 
 MANIFEST = {"source": "abc", "k": 4}
 
