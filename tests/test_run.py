@@ -146,6 +146,19 @@ def test_a_run_is_evaluated_in_all_its_spaces(oracle_run: Path, tmp_path: Path) 
     assert bare["test/tatoeba/original/mean/accuracy"] == metrics["test/tatoeba/original/mean/accuracy"]
 
 
+def test_an_evaluation_draws_its_own_sentences_unless_told_not_to(tmp_path: Path) -> None:
+    folder = tmp_path / "tatoeba"
+    folder.mkdir()
+    for language in ("deu", "eng"):
+        lines = [f"{language} {row}\n" for row in range(12)]
+        (folder / f"tatoeba.deu-eng.{language}").write_text("".join(lines))
+    overrides = ["encoder=mini", "evaluator=tatoeba", f"evaluator.root={folder}", "evaluator.languages=[deu]"]
+    evaluate(config("evaluate", tmp_path / "drawn", *overrides))
+    evaluate(config("evaluate", tmp_path / "plain", *overrides, "pictures=none"))
+    assert sorted(path.name for path in (tmp_path / "drawn").rglob("*.png")) == ["pca.png", "tsne.png"]
+    assert not list((tmp_path / "plain").rglob("*.png"))
+
+
 def test_the_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
     root = toy_bitext(tmp_path / "data")
     states = []

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 def evaluate(cfg: DictConfig) -> dict[str, float]:
     """Score an encoder as it is, or what a run learned; returns the metrics."""
+    from xsent.evaluation.sample import sample_of
     from xsent.reporting.environment import environment
 
     quiet_libraries()
@@ -38,10 +39,16 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     else:
         embedder = build(config["encoder"]).to(config["device"])
     check_sizes(evaluator, embedder)
+    pictures = config["pictures"]
+    to_draw: tuple[list[str], list[str]] = ([], [])
+    if hasattr(embedder, "encode"):
+        to_draw = sample_of(evaluator, languages=pictures["languages"], per_language=pictures["pairs_per_language"])
     scored = evaluation_of(embedder, evaluator)
     about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
     run_dir = Path(config["run_dir"])
     report(scored, embedder, config=config, about=about, folder=run_dir, start=start)
+    if to_draw[0]:
+        draw(spaces_of(embedder, to_draw[0]), to_draw, config=config, folder=run_dir)
     say_done(run_dir, start)
     return {f"test/{name}": value for name, value in scored.metrics.items()}
 
@@ -157,6 +164,30 @@ def report(
     scored = scored._replace(details=[{**conditions, **row} for row in scored.details])
     seconds = {"seconds": time.perf_counter() - start}
     report_results(scored, config=config, about={**about, **seconds}, folder=folder, show=show)
+
+
+def draw(
+    vectors: Mapping[str, Any], to_draw: tuple[list[str], list[str]], *, config: Mapping[str, Any], folder: Path
+) -> None:
+    """Pictures of sentences in every space, if there are enough of them.
+
+    Args:
+        vectors: (N, D) by space.
+        to_draw: the N sentences and their languages.
+        config: whose ``pictures`` and ``seed`` say how.
+        folder: of the run.
+    """
+    from xsent.reporting.pictures import projection_pictures
+
+    sentences, languages = to_draw
+    perplexity = config["pictures"]["perplexity"]
+    if len(sentences) <= perplexity:
+        log.warning("no pictures: %d sentences are too few", len(sentences))
+        return
+    paths = projection_pictures(
+        vectors, languages, folder=folder / "pictures", seed=config["seed"], perplexity=perplexity
+    )
+    log.info("pictures: %s", ", ".join(str(path) for path in paths))
 
 
 def say_done(folder: Path, start: float) -> None:

@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from xsent.run.building import build, build_both_evaluators, build_recipe, check_fits, check_monitors, check_sizes
 from xsent.run.config import check_same_config, plain
-from xsent.run.evaluating import quiet_libraries, report, say_done
+from xsent.run.evaluating import draw, quiet_libraries, report, say_done
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -147,7 +147,6 @@ def _finish(
     start: float,
 ) -> None:
     from xsent.evaluation.evaluator import Evaluation
-    from xsent.reporting.pictures import projection_pictures
 
     run_dir = Path(config["run_dir"])
     scored = Evaluation({}, [])
@@ -156,16 +155,8 @@ def _finish(
     if evaluator is not None:
         scored = recipe.evaluation(evaluator, sharded=False)
     report(scored, recipe, config=config, about=about, folder=run_dir, start=start)
-    sentences, languages = to_draw
-    perplexity = config["pictures"]["perplexity"]
-    if len(sentences) > perplexity:
-        vectors = recipe.vectors(sentences)
-        paths = projection_pictures(
-            vectors, languages, folder=run_dir / "pictures", seed=config["seed"], perplexity=perplexity
-        )
-        log.info("pictures: %s", ", ".join(str(path) for path in paths))
-    elif sentences:
-        log.warning("no pictures: %d held-out sentences are too few", len(sentences))
+    if to_draw[0]:
+        draw(recipe.vectors(to_draw[0]), to_draw, config=config, folder=run_dir)
     say_done(run_dir, start)
 
 
