@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import shutil
@@ -13,13 +12,9 @@ from typing import Any
 import torch
 from lightning_fabric.plugins.io.checkpoint_io import CheckpointIO
 
+from xsent.paths import sha256
+
 log = logging.getLogger(__name__)
-
-
-def sha256_of_file(path: Path) -> str:
-    """Hex digest of the file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hash_file(path: Path) -> Path:
@@ -45,9 +40,9 @@ def save_checkpoint(checkpoint: dict[str, Any], path: Path) -> None:
             torch.save(checkpoint, file)
             file.flush()
             os.fsync(file.fileno())
-        digests = [sha256_of_file(temporary)]
+        digests = [sha256(temporary)]
         if path.exists():
-            digests.append(sha256_of_file(path))
+            digests.append(sha256(path))
             _keep(path, previous_file(path), digests[1])
         # The new digest is added before the file changes place: whenever we are killed, the file
         # that lies there has its digest in the list.
@@ -71,7 +66,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such checkpoint")
     if hash_file(path).is_file():
-        found, accepted = sha256_of_file(path), hash_file(path).read_text().split()
+        found, accepted = sha256(path), hash_file(path).read_text().split()
         if found not in accepted:
             raise ValueError(
                 f"{path}: truncated or altered: expected sha256 {' or '.join(accepted)}, found {found};"

@@ -1,7 +1,8 @@
-"""Where the files of this package are."""
+"""Where the files of this package are, and what a file holds."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 
@@ -16,3 +17,9 @@ def conf_folder() -> Path:
         if (folder / "train.yaml").is_file():
             return folder
     raise FileNotFoundError(f"no conf folder in {package.parent} or {package}: reinstall xsent")
+
+
+def sha256(path: Path) -> str:
+    """Hex digest of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -504,7 +504,7 @@ def test_released_takes_the_released_values_of_divergences_and_filter(tmp_path: 
         (["--aligner", "berkeley"], "Could not find 'aligner/berkeley'"),
         (["--set", "divergences.wordnet.folder=nowhere"], "expected WordNet 3.0 in nowhere, found no"),
         (
-            ["--kinds", "insert", "--set", "annotator.models=nowhere", "--set", "annotator.download=false"],
+            ["--kinds", "insert", "--set", "annotator.models=nowhere"],
             "no Stanza models for en (package default) in now",
         ),
     ],

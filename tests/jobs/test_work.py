@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xsent.data.store import sha256
 from xsent.jobs.work import WorkFolder, check_room, naming_a_full_disk, opened, write_array
+from xsent.paths import sha256
 
 MANIFEST = {"source": "abc", "k": 4}
 

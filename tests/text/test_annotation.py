@@ -7,7 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
+from tests.helpers import ROOT
 from xsent.text.annotation import Annotation, StanzaAnnotator
 
 stanza = pytest.importorskip("stanza", reason="pip install 'xsent[divergence]'")
@@ -151,12 +153,23 @@ def test_missing_models_are_named_with_the_ways_to_get_them_and_no_one_is_asked(
         load(tmp_path, download=False)
     said = str(caught.value)
     assert f"no Stanza models for en (package default) in {tmp_path}" in said
-    assert "its option download=false: true fetches them, once. Offline: on a machine" in said
+    assert (
+        "; --set annotator.download=true, or evaluator.swaps.tagger.download=true, fetches them, once. Offline: on"
+        in said
+    )
     assert f"stanza.download('en', '{tmp_path}', 'default', 'tokenize,pos,lemma,depparse')" in said
     assert "resources.json, en/pos, en/lemma, en/depparse and what else" in said
     assert "models=FOLDER of the annotator" in said
     assert no_network == []
     assert not list(tmp_path.iterdir())
+
+
+def test_no_config_fetches_models_unless_it_is_told_to() -> None:
+    given = yaml.safe_load((ROOT / "conf/diverge.yaml").read_text(encoding="utf-8"))
+    assert given["annotator"]["download"] is False
+    assert given["target_annotator"]["download"] == "${annotator.download}"
+    given = yaml.safe_load((ROOT / "conf/evaluator/clsd_swaps.yaml").read_text(encoding="utf-8"))
+    assert given["evaluator"]["swaps"]["tagger"]["download"] is False
 
 
 def test_models_that_are_listed_but_not_there_are_named(tmp_path: Path, no_network: list[object]) -> None:

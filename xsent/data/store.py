@@ -14,6 +14,8 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
+from xsent.paths import sha256
+
 log = logging.getLogger(__name__)
 
 Arrays = dict[str, NDArray[np.generic]]
@@ -84,9 +86,3 @@ def _damage(folder: Path) -> str | None:
         if not (folder / name).is_file() or sha256(folder / name) != expected:
             return f"{name} is missing, truncated or altered"
     return None
-
-
-def sha256(path: Path) -> str:
-    """Hex digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 from xsent import __version__
 from xsent.data.clsd_files import JSON_LINES
-from xsent.data.store import sha256
 from xsent.data.whole_file import whole_file
 from xsent.jobs.distract_inputs import Inputs
 from xsent.jobs.output import check_output
 from xsent.jobs.packed import writing_text
 from xsent.jobs.work import naming_a_full_disk
 from xsent.overlap import Difficulty, difficulty
+from xsent.paths import sha256
 from xsent.text.distractors.maker import DistractorMaker, Made, Request
 from xsent.text.distractors.record import DistractorRow, to_json
 

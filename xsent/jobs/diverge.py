@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from xsent.batch import Embedder, WordPair
-from xsent.data.store import sha256
 from xsent.data.whole_file import whole_file
 from xsent.jobs.output import check_output
 from xsent.jobs.seeds import Aligner, SeedOptions, aligned, seeds_of_bitext
 from xsent.jobs.work import naming_a_full_disk, opened
 from xsent.languages import to_iso639_3
+from xsent.paths import sha256
 from xsent.text.annotation import Annotator
 from xsent.text.divergences import SEED, AnnotatedPair, Diverger, read_annotated, to_json
 

@@ -20,7 +20,6 @@ from tqdm import tqdm
 
 from xsent import __version__
 from xsent.batch import Judgement, PairJudge, WordPair
-from xsent.data.store import sha256
 from xsent.data.whole_file import whole_file
 from xsent.evaluation.score_sample import (
     SampleOptions,
@@ -38,6 +37,7 @@ from xsent.jobs.packed import writing_text
 from xsent.jobs.words import Texts, Words, words_of, words_of_chunks
 from xsent.jobs.work import WorkFolder, opened, write_array
 from xsent.languages import to_iso639_3
+from xsent.paths import sha256
 from xsent.text.processes import processes
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from xsent import __version__
 from xsent.batch import Embedder
-from xsent.data.store import sha256
 from xsent.evaluation.cells import Cells, arranged, nearest_cells, scan_cells, train_centroids
 from xsent.evaluation.margin import best_neighbours, searched_neighbours
 from xsent.evaluation.mining import MinedPairs, select_pairs
@@ -30,6 +29,7 @@ from xsent.jobs.output import check_output, write_pairs
 from xsent.jobs.sentences import Sentences, read_sentences
 from xsent.jobs.vectors import StoredVectors
 from xsent.jobs.work import WorkFolder, check_room, opened, write_array
+from xsent.paths import sha256
 from xsent.similarity import unit
 
 log = logging.getLogger(__name__)

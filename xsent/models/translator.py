@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 from xsent.models.encoder import batches, longest_first
 from xsent.models.hub import model_folder
 from xsent.models.translator_languages import by_iso639_3, code_of, language_tokens
+from xsent.paths import sha256
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # Padded tokens of a batch times beams. Every step of the decoder reads all its weights, so that a batch is large even
@@ -199,8 +200,7 @@ class Translator:
         others = sorted({path for pattern in OTHER_FILES for path in self.folder.glob(pattern)})
         content = hashlib.sha256()
         for path in (*self._weights, *others):
-            with path.open("rb") as file:
-                content.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+            content.update(f"{path.name} {sha256(path)}\n".encode())
         return content.hexdigest()
 
     @cached_property

@@ -13,10 +13,14 @@ from typing import Any, NamedTuple, Protocol
 import langcodes
 from tqdm import tqdm
 
+from xsent.paths import sha256
+
 log = logging.getLogger(__name__)
 
 # Words are given, nothing is tokenised; Stanza's parser asks for lemmas.
 TAGGED, PARSED = "tokenize,pos", "tokenize,pos,lemma,depparse"
+# What to say so that missing models are fetched: to xsent diverge and to evaluator=clsd_swaps.
+DOWNLOAD = "--set annotator.download=true, or evaluator.swaps.tagger.download=true,"
 # Of the treebank: Penn's for English; a language whose treebank has none of its own gets universal ones.
 TREEBANK, UNIVERSAL = "treebank", "universal"
 # https://universaldependencies.org/u/pos
@@ -162,11 +166,11 @@ def _pipeline(language: str, processors: str, *, models: str | None, package: st
 
 def _how_to_get(code: str, folder: str, package: str, processors: str, download: bool, error: OSError) -> str:
     reason = str(error).splitlines()[0]
-    tried = "and they could not be fetched" if download else "and its option download=false: true fetches them, once"
+    tried = ", and they could not be fetched" if download else f"; {DOWNLOAD} fetches them, once"
     folders = ", ".join(f"{code}/{name}" for name in processors.split(",")[1:])
     command = f'python -c "import stanza; stanza.download({code!r}, {folder!r}, {package!r}, {processors!r})"'
     return (
-        f"no Stanza models for {code} (package {package}) in {folder}; {tried}. Offline: on a machine that is online"
+        f"no Stanza models for {code} (package {package}) in {folder}{tried}. Offline: on a machine that is online"
         f" run {command}, copy the folder as it is (resources.json, {folders} and what else there is in {code},"
         f" each with its .pt files) and say models=FOLDER of the annotator; or give what is annotated already instead:"
         f" to xsent diverge a folder of CoNLL-U and alignment files, to evaluator=clsd_swaps evaluator.annotations."
@@ -182,6 +186,5 @@ def _made_by(pipeline: Any) -> str:
     parts = [f"stanza {__version__}"]
     for file in files:
         if Path(file).is_file():  # of a tokenizer that is not used there may be none
-            with Path(file).open("rb") as content:
-                parts.append(f"{Path(file).name} {hashlib.file_digest(content, 'sha256').hexdigest()}")
+            parts.append(f"{Path(file).name} {sha256(Path(file))}")
     return "; ".join(parts)
