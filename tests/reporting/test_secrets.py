@@ -45,6 +45,36 @@ def test_a_token_or_login_inside_a_value_is_masked_too() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "masked"),
+    [
+        ("postgresql://ann:pa/ss@host/db", "postgresql://***@host/db"),
+        ("postgresql://ann:p@ss@host/db", "postgresql://***@host/db"),
+        ("postgresql://ann:p@s/s@host/db", "postgresql://***@host/db"),
+        ("postgresql://:pw@host", "postgresql://***@host"),
+        ("https://host:8080/a@b", "https://host:8080/a@b"),
+        ("mysql://host/db?user=ann&password=x&ssl=1", "mysql://host/db?user=ann&password=***&ssl=1"),
+        (
+            "no answer from https://host/v1?api_key=x#top: refused",
+            "no answer from https://host/v1?api_key=***#top: refused",
+        ),
+        ("++logger.api_key=a,b", "++logger.api_key=***"),
+        ("logger.api_key='a b'", "logger.api_key=***"),
+        ("recipe=oracle,logger.api_key=a,b,seed=1", "recipe=oracle,logger.api_key=***,seed=1"),
+        ("logger={api_key: x, name: runs}", "logger={api_key: ***, name: runs}"),
+        ("logger.api_key=a b&c;d#e", "logger.api_key=***"),
+        ("logger={api_key: 'a, b', name: runs}", "logger={api_key: ***, name: runs}"),
+        ("refused with token=x by the host", "refused with token=*** by the host"),
+        ("logger.api_key=null", "logger.api_key=null"),
+        ("logger={api_key: null, name: runs}", "logger={api_key: null, name: runs}"),
+        ("data.max_tokens=5", "data.max_tokens=5"),
+        ("the words are the key: this", "the words are the key: this"),
+    ],
+)
+def test_a_secret_inside_a_line_is_masked_and_nothing_beside_it(given: str, masked: str) -> None:
+    assert redact(given) == masked
+
+
 def test_the_original_stays_as_it_was() -> None:
     config = {"a": {"token": "x"}}
     redact(config)

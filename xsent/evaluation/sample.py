@@ -8,7 +8,7 @@ from typing import Any
 from xsent.evaluation.test_sets import PIVOT
 from xsent.languages import to_iso639_3
 
-MOST_LANGUAGES = 8  # of the sample, unless they are named: as many as can be told apart by colour
+MOST_LANGUAGES = 8  # of the sample, unless they are named: with English as many as have a marker of their own
 
 
 def sample_of(evaluator: Any, *, languages: Sequence[str] | None, per_language: int) -> tuple[list[str], list[str]]:
@@ -21,11 +21,21 @@ def sample_of(evaluator: Any, *, languages: Sequence[str] | None, per_language: 
 
     Returns:
         N sentences and N languages in ISO 639-3.
+
+    Raises:
+        ValueError: a language that is named has no translation pairs.
     """
     wanted = None if languages is None else {to_iso639_3(language) for language in languages}
     taken: set[str] = set()
     language_of: dict[str, str] = {}
-    for one in _bitexts(evaluator):
+    bitexts = list(_bitexts(evaluator))
+    found = {side for one in bitexts for side in (one.source_lang, one.target_lang)}
+    if wanted is not None and (absent := wanted - found):
+        raise ValueError(
+            f"pictures.languages: expected languages that the evaluator has translation pairs of"
+            f" ({', '.join(sorted(found)) or 'it has none'}), found {', '.join(sorted(absent))} besides"
+        )
+    for one in bitexts:
         sides = {one.source_lang, one.target_lang} - {PIVOT}
         is_wanted = len(taken | sides) <= MOST_LANGUAGES if wanted is None else bool(sides & wanted)
         if not is_wanted:

@@ -12,6 +12,7 @@ import torch
 
 import xsent
 
+COMMIT = "XSENT_COMMIT"  # in the environment, where there is no checkout: of the image, given when it is built
 PACKAGES = (
     "faiss-cpu",
     "faiss-gpu",
@@ -28,7 +29,7 @@ def environment() -> dict[str, object]:
     """Versions, machine and commit of this process, as plain values."""
     return {
         "xsent": xsent.__version__,
-        "git": git_commit(Path(xsent.__file__).parent),
+        "git": git_commit(Path(xsent.__file__).parent) or os.environ.get(COMMIT) or None,
         "python": platform.python_version(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -13,39 +14,45 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from tqdm import tqdm
 
-from xsent.reporting.projections import METHODS, Projection, project
+from xsent.reporting.files import write_text
+from xsent.reporting.projections import METHODS, Array, Projection, project
 
 # Okabe and Ito's colours, told apart also without colour vision, less their yellow, which is lost on white;
-# the markers tell once more, and eight colours with seven markers make 56 different pairs.
+# the markers tell once more, and eight colours with nine markers make 72 different pairs.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00", "#8C8C8C")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+POINTS = "points.json"
 
 
 def projection_pictures(
     vectors: Mapping[str, Tensor],
+    sentences: Sequence[str],
     languages: Sequence[str],
     *,
     folder: Path,
     seed: int,
     perplexity: float,
 ) -> list[Path]:
-    """Draw ``pca.png`` and ``tsne.png``: the same N sentences in every space.
+    """Draw ``pca.png`` and ``tsne.png``: the same N sentences in every space; ``points.json`` has their places.
 
     Args:
         vectors: (N, D) by name of the space.
+        sentences: N texts.
         languages: of the N sentences.
         folder: where the pictures go.
         seed: of t-SNE.
         perplexity: of t-SNE, which uses cosine distance as the ORACLE paper's figures do.
 
     Returns:
-        The files.
+        The pictures.
 
     Raises:
-        ValueError: there are not more sentences than ``perplexity``, or not a vector for each language.
+        ValueError: there are not more sentences than ``perplexity``, or not a vector and a language for each.
     """
     if len(languages) <= perplexity:
         raise ValueError(f"t-SNE of perplexity {perplexity} needs more sentences than that, found {len(languages)}")
+    if len(sentences) != len(languages):
+        raise ValueError(f"{len(sentences)} sentences for {len(languages)} languages")
     for space, x in vectors.items():
         if len(x) != len(languages):
             raise ValueError(f"{space}: {len(x)} vectors for {len(languages)} languages")
@@ -53,10 +60,33 @@ def projection_pictures(
     with tqdm(total=len(vectors), desc="projecting", leave=False) as bar:
         found = project(list(vectors.values()), seed=seed, perplexity=perplexity, cache_dir=None, bar=bar)
     paths = []
+    methods: dict[str, dict[str, Projection]] = {}
     for method in sorted(METHODS):
         panels = {space: projected[method] for space, projected in zip(vectors, found, strict=True)}
+        methods[method] = panels
         paths.append(_scatter(panels, languages, method, folder / f"{method.replace('-', '').lower()}.png"))
+    _write_points(methods, sentences, languages, folder / POINTS)
     return paths
+
+
+def _write_points(
+    methods: Mapping[str, Mapping[str, Projection]], sentences: Sequence[str], languages: Sequence[str], path: Path
+) -> None:
+    """What is drawn, as numbers: ``methods`` by name and space, each with N ``points`` (or none) and their ``note``."""
+    drawn = {
+        method: {space: {"points": _rounded(found.points), "note": found.note} for space, found in panels.items()}
+        for method, panels in methods.items()
+    }
+    content = {"sentences": list(sentences), "languages": list(languages), "methods": drawn}
+    write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _rounded(points: Array) -> list[list[float]]:
+    """Five digits of the largest coordinate: a fiftieth of a pixel on a large screen."""
+    largest = float(np.abs(points).max(initial=0.0))
+    digits = 4 - int(np.floor(np.log10(largest))) if largest else 0
+    # Plus zero: never -0.0.
+    return [[round(float(value), digits) + 0.0 for value in point] for point in points]
 
 
 def say_note(axis: Axes, projection: Projection) -> None:
@@ -81,7 +111,7 @@ def _scatter(panels: Mapping[str, Projection], languages: Sequence[str], title: 
             )  # fmt: skip
         say_note(axis, projection)
         axis.set(title=f"{space} vectors", xticks=[], yticks=[])
-    figure.suptitle(f"{title} of {len(labels)} held-out sentences")
+    figure.suptitle(f"{title} of {len(labels)} sentences")
     handles, names = axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right center", frameon=False, markerscale=1.4)
     figure.savefig(path, dpi=130)

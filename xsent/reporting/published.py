@@ -21,6 +21,7 @@ class Published(NamedTuple):
     measured: list[bool]  # of each column, whether it is one that we have figures for
     rows: list[list[str]]  # the paper's
     ours: list[list[str]]
+    metrics: list[list[str]]  # behind each cell of ``ours`` the name of its metric; "" where there is none
 
 
 def published_tables(config: Sequence[Mapping[str, Any]], metrics: Mapping[str, float]) -> list[Published]:
@@ -45,24 +46,23 @@ def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> Published
     columns = table["columns"] | {header: None for header in columns if header not in table["columns"]}
     rows = [[name, *(str(row.get(header, "")) for header in columns)] for name, row in printed.items()]
     ours: list[list[str]] = []
+    names: list[list[str]] = []
     for name, prefix in table.get("ours", ONE).items():
-        ours += _ours(f"ours, {name}" if name else "ours", prefix, list(columns.values()), metrics)
+        for label, cells in _ours(f"ours, {name}" if name else "ours", prefix, list(columns.values()), metrics):
+            ours.append([label, *("" if not cell else f"{metrics[cell]:.{decimals(cell)}f}" for cell in cells)])
+            names.append(["", *cells])
     measured = [metric is not None for metric in columns.values()]
-    return Published(table["title"], ["", *columns], [False, *measured], rows, ours)
+    return Published(table["title"], ["", *columns], [False, *measured], rows, ours, names)
 
 
-def _ours(name: str, prefix: str, columns: Sequence[str | None], metrics: Mapping[str, float]) -> list[list[str]]:
-    """A row per space that has any of the figures; ``prefix`` begins the last part of their names."""
+def _ours(
+    name: str, prefix: str, columns: Sequence[str | None], metrics: Mapping[str, float]
+) -> list[tuple[str, list[str]]]:
+    """For each space that has any of the figures its row: label and metrics, whose last part ``prefix`` begins."""
     found = [{} if metric is None else _by_space(_prefixed(metric, prefix), metrics) for metric in columns]
     spaces = list(dict.fromkeys(space for column in found for space in column))
     return [
-        [
-            f"{name}, {space}" if len(spaces) > 1 else name,
-            *(
-                "" if space not in column else f"{column[space]:.{decimals(metric or '')}f}"
-                for metric, column in zip(columns, found, strict=True)
-            ),
-        ]
+        (f"{name}, {space}" if len(spaces) > 1 else name, [column.get(space, "") for column in found])
         for space in spaces
     ]
 
@@ -72,16 +72,16 @@ def _prefixed(metric: str, prefix: str) -> str:
     return f"{item}/{prefix}{last}"
 
 
-def _by_space(metric: str, metrics: Mapping[str, float]) -> dict[str, float]:
-    """Our figures of ``<evaluator>/<item>/<metric>`` in every space; "" where there are no spaces."""
+def _by_space(metric: str, metrics: Mapping[str, float]) -> dict[str, str]:
+    """The full names of our figures of ``<evaluator>/<item>/<metric>`` in every space; "" where there are no spaces."""
     evaluator, *rest = metric.split("/")
     found = {}
-    for name, value in metrics.items():
+    for name in metrics:
         parts = name.split("/")
         if parts[1] == evaluator and parts[-len(rest) :] == rest:
             middle = parts[2 : len(parts) - len(rest)]
             if len(middle) <= 1:
-                found["".join(middle)] = value
+                found["".join(middle)] = name
     return found
 
 

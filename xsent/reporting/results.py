@@ -11,6 +11,7 @@ from rich.console import Console
 
 from xsent.evaluation.evaluator import Evaluation
 from xsent.reporting.charts import draw_charts
+from xsent.reporting.earlier import files_of
 from xsent.reporting.files import write_text
 from xsent.reporting.metrics import write_metrics_json
 from xsent.reporting.published import published_markdown, published_table, published_tables
@@ -53,6 +54,8 @@ def report_results(
         write_text(folder / "tables" / f"{name}.csv", details_csv(rows))
     if scored.tables:
         log.info("tables: %s (%s)", folder / "tables", ", ".join(scored.tables))
-    write_metrics_json(folder / "metrics.json", metrics, {**about, "expected": papers, "config": redact(config)})
+    files = files_of([chart.name for chart in scored.charts], list(scored.tables))
+    context = {**about, "expected": papers, "files": files, "config": redact(config)}
+    write_metrics_json(folder / "metrics.json", metrics, context)
     if missing := [name for name in papers if name not in metrics]:
         log.warning("%d figures of the paper have none of ours beside them: %s", len(missing), ", ".join(missing))

@@ -8,11 +8,30 @@ from typing import Any
 
 MASK = "***"
 # The last word of a name decides: `hf_token` and `api-key` are secret, `token_budget` and `max_tokens` are not.
-NAME = re.compile(r"(^|[_\-. ])(api_?keys?|key|token|secrets?|passwords?|passwd|pwd|credentials?)$", re.IGNORECASE)
+WORDS = "(?:api_?keys?|key|token|secrets?|passwords?|passwd|pwd|credentials?)"
+NAME = re.compile(rf"(?:^|[_\-. ]){WORDS}$", re.IGNORECASE)
 # `apiKey`, `accessToken`
-CAMEL = re.compile(r"[a-z](Key|Token|Secret|Password|Credentials?)$")
-# Tokens of Hugging Face, OpenAI and GitHub, and the user part of an address, wherever they stand.
-VALUE = re.compile(r"\b(hf_|sk-|gh[pousr]_|github_pat_)[A-Za-z0-9_\-]{16,}|(?<=://)[^/\s@]+(?=@)")
+CAMEL = re.compile(r"[a-z](?:Key|Token|Secret|Password|Credentials?)$")
+# Tokens of Hugging Face, OpenAI and GitHub, wherever they stand, and the user part of an address. A password may hold
+# what an address may not: of `user:password`, unless that is a host and its port, all to the last @ goes.
+VALUE = re.compile(
+    r"\b(hf_|sk-|gh[pousr]_|github_pat_)[A-Za-z0-9_\-]{16,}"
+    r"|(?<=://)[^/\s:@]*:(?!\d+(/|$))\S+(?=@)"
+    r"|(?<=://)[^/\s@]+(?=@)"
+)
+# A name within a line that gives it a value; null stays, as it tells that none was given.
+WITHIN = rf"(?:[\w./@\-]{{0,200}}[_\-.])?{WORDS}"
+INSIDE = [
+    re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        # Of an override all that is behind it, up to another: Hydra also writes `recipe=oracle,api_key=x,seed=1`.
+        rf"((?:^|,)\s*[+~]*{WITHIN}=)(?!(?:null|none)(?:,|$))(?:(?!,\s*[+~]*[\w./@\-]+=).)+",
+        # `{token: x}`, which an override may give, too.
+        rf"([{{,]\s*{WITHIN}\s*:(?!\s*(?:null|none)\b)\s*)(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^,}}]+)",
+        # The query of an address, or a word of a message.
+        rf"(?<![\w./@\-])({WITHIN}=)(?!(?:null|none)\b)[^\s&;#,]+",
+    )
+]
 
 
 def redact(value: Any) -> Any:
@@ -27,7 +46,14 @@ def redact(value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [redact(item) for item in value]
-    return VALUE.sub(MASK, value) if isinstance(value, str) else value
+    return _redact_line(value) if isinstance(value, str) else value
+
+
+def _redact_line(line: str) -> str:
+    line = VALUE.sub(MASK, line)
+    for pattern in INSIDE:
+        line = pattern.sub(rf"\g<1>{MASK}", line)
+    return line
 
 
 def _is_secret(name: str) -> bool:

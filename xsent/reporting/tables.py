@@ -28,6 +28,7 @@ class Cell(NamedTuple):
     column: str  # space: "original", "meaning", "language"; "" for a metric without spaces
     ours: float
     paper: float | None
+    metric: str  # its name
 
 
 def cells(metrics: Mapping[str, float], expected: Mapping[str, float]) -> list[Cell]:
@@ -50,7 +51,7 @@ def cells(metrics: Mapping[str, float], expected: Mapping[str, float]) -> list[C
         has_mean = language is not None and "/".join([split, *rest[:-2], language, metric]) in metrics
         if name not in expected and (has_mean or IN_FILES.match(metric)):
             continue
-        found.append(Cell(f"{evaluator} {item} {metric}", space, value, expected.get(name)))
+        found.append(Cell(f"{evaluator} {item} {metric}", space, value, expected.get(name), name))
     return found
 
 
@@ -70,12 +71,7 @@ def grid(metrics: Mapping[str, float], expected: Mapping[str, float]) -> tuple[l
     """
     found = cells(metrics, expected)
     at = {(cell.row, cell.column): cell for cell in found}
-    spaces = list(dict.fromkeys(cell.column for cell in found))
-    compared = {cell.column for cell in found if cell.paper is not None}
-    header = [""]
-    for space in spaces:
-        ours = space or "ours"
-        header += [ours, f"{ours} (paper)" if space else "paper", "difference"] if space in compared else [ours]
+    spaces, compared, header = columns(found)
     rows = []
     for row in dict.fromkeys(cell.row for cell in found):
         line = [row]
@@ -83,6 +79,17 @@ def grid(metrics: Mapping[str, float], expected: Mapping[str, float]) -> tuple[l
             line += _texts(at.get((row, space)), space in compared)
         rows.append(line)
     return header, rows
+
+
+def columns(found: Sequence[Cell]) -> tuple[list[str], set[str], list[str]]:
+    """The spaces in their order, those that a paper has figures of, and the header of the table."""
+    spaces = list(dict.fromkeys(cell.column for cell in found))
+    compared = {cell.column for cell in found if cell.paper is not None}
+    header = [""]
+    for space in spaces:
+        ours = space or "ours"
+        header += [ours, f"{ours} (paper)" if space else "paper", "difference"] if space in compared else [ours]
+    return spaces, compared, header
 
 
 def decimals(metric: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from omegaconf import DictConfig
 
 from xsent.run.building import build, build_evaluator, build_recipe, check_sizes
 from xsent.run.config import plain
+from xsent.run.masking import mask_hydra_files
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder, PairJudge
@@ -24,13 +26,19 @@ log = logging.getLogger(__name__)
 def evaluate(cfg: DictConfig) -> dict[str, float]:
     """Score an encoder as it is, or what a run learned; returns the metrics."""
     from xsent.evaluation.sample import sample_of
+    from xsent.reporting.earlier import remove_outputs
     from xsent.reporting.environment import environment
+    from xsent.reporting.report.shell import check_assets
 
+    mask_hydra_files()
     quiet_libraries()
+    check_assets()
     start = time.perf_counter()
     config = plain(cfg)
-    if config["evaluator"] is None:
+    if not config["evaluator"]:
         raise ValueError("evaluator=none leaves nothing to do; choose one, e.g. evaluator=tatoeba")
+    pictures = config["pictures"]
+    check_pictures(pictures)
     evaluator = build_evaluator(config["evaluator"], None, split="test", device=config["device"])
     assert evaluator is not None
     if config["ckpt"] is not None:
@@ -39,16 +47,18 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     else:
         embedder = build(config["encoder"]).to(config["device"])
     check_sizes(evaluator, embedder)
-    pictures = config["pictures"]
     to_draw: tuple[list[str], list[str]] = ([], [])
     if hasattr(embedder, "encode"):
         to_draw = sample_of(evaluator, languages=pictures["languages"], per_language=pictures["pairs_per_language"])
-    scored = evaluation_of(embedder, evaluator)
-    about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
     run_dir = Path(config["run_dir"])
+    digest = evaluator.digest()
+    about = environment() | {"encoder": embedder.digest(), "data": digest, "test_sets": digest, "seed": config["seed"]}
+    remove_outputs(run_dir, with_curves=not (run_dir / "config.yaml").is_file())  # a training's are not ours to remove
+    scored = evaluation_of(embedder, evaluator)
     report(scored, embedder, config=config, about=about, folder=run_dir, start=start)
     if to_draw[0]:
         draw(spaces_of(embedder, to_draw[0]), to_draw, config=config, folder=run_dir)
+    write_page(run_dir)
     say_done(run_dir, start)
     return {f"test/{name}": value for name, value in scored.metrics.items()}
 
@@ -166,10 +176,25 @@ def report(
     report_results(scored, config=config, about={**about, **seconds}, folder=folder, show=show)
 
 
+def check_pictures(pictures: Mapping[str, Any]) -> None:
+    """See that pictures can be drawn as they are asked for.
+
+    Raises:
+        ValueError: something is of another kind than expected.
+    """
+    languages, pairs, perplexity = (pictures[name] for name in ("languages", "pairs_per_language", "perplexity"))
+    if languages is not None and not (isinstance(languages, list) and all(isinstance(one, str) for one in languages)):
+        raise ValueError(f"pictures.languages: expected a list of languages or null, found {languages!r}")
+    if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 0:
+        raise ValueError(f"pictures.pairs_per_language: expected a whole number, 0 or more, found {pairs!r}")
+    if isinstance(perplexity, bool) or not isinstance(perplexity, int | float) or not 0 < perplexity < math.inf:
+        raise ValueError(f"pictures.perplexity: expected a number above 0, found {perplexity!r}")
+
+
 def draw(
     vectors: Mapping[str, Any], to_draw: tuple[list[str], list[str]], *, config: Mapping[str, Any], folder: Path
 ) -> None:
-    """Pictures of sentences in every space, if there are enough of them.
+    """Pictures of sentences in every space, if there are enough of them; if they cannot be drawn, the log says why.
 
     Args:
         vectors: (N, D) by space.
@@ -184,10 +209,27 @@ def draw(
     if len(sentences) <= perplexity:
         log.warning("no pictures: %d sentences are too few", len(sentences))
         return
-    paths = projection_pictures(
-        vectors, languages, folder=folder / "pictures", seed=config["seed"], perplexity=perplexity
-    )
+    if strange := sum(int((~x.isfinite().all(dim=1)).sum()) for x in vectors.values()):
+        log.warning("no pictures: %d vectors are not finite", strange)
+        return
+    try:
+        paths = projection_pictures(
+            vectors, sentences, languages, folder=folder / "pictures", seed=config["seed"], perplexity=perplexity
+        )
+    except Exception:  # whatever it is, it must not cost the page and the exit status of a finished run
+        log.exception("no pictures; everything else of the run is there")
+        return
     log.info("pictures: %s", ", ".join(str(path) for path in paths))
+
+
+def write_page(folder: Path) -> None:
+    """``report.html``, written last; if it cannot be written, the log says why, for all figures are on disk."""
+    from xsent.reporting.report import write_report
+
+    try:
+        write_report(folder)
+    except Exception:
+        log.exception("%s: no report.html; everything else of the run is there", folder)
 
 
 def say_done(folder: Path, start: float) -> None:
