@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 # One thread each: tests that run side by side only get into each other's way with more.
 PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test slow check lint types bench results mini small clean
+.PHONY: demo test slow check lint types bench results mini small docs oldest clean
 
 demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
@@ -14,7 +14,7 @@ test: $(VENV)/.dev
 	$(PYTEST) -m "not slow and not gpu" -n 2
 
 slow: $(VENV)/.dev
-	$(PYTEST) -m "slow and not gpu"
+	$(PYTEST) -m "slow and not gpu" -n 2
 
 check: lint types test
 
@@ -41,6 +41,15 @@ mini: $(VENV)/.core
 small: $(VENV)/.core
 	$(BIN)/python train.py experiment=small data.root=$(BITEXT) save_encoder=models/small
 
+# The documentation as a site, in build/site: open index.html there.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -f docs/site/mkdocs.yml
+
+# Exports with the oldest sentence-transformers that the extra `st` admits; `make test` has the newest.
+oldest: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/oldest sentence-transformers==5.4.0
+	PYTHONPATH=$(VENV)/oldest $(PYTEST) tests/models/export tests/jobs/test_export.py tests/test_cli_export.py -n 2
+
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
 
@@ -54,3 +63,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
 	touch $@ $(VENV)/.core
+
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[cpu,docs]"
+	touch $@

@@ -42,6 +42,9 @@ class SentenceEncoder(PooledEncoder):
         max_length: tokens, special ones included, after which a sentence is cut.
         normalize: whether vectors get length one.
 
+    Attributes:
+        nothing: ids of a text without a word: those of prompt and special tokens.
+
     Raises:
         ValueError: an unknown pooling, a pooler that the architecture lacks, an impossible ``max_length``.
     """
@@ -74,10 +77,10 @@ class SentenceEncoder(PooledEncoder):
         if self._backend is not None:
             self._backend.enable_truncation(max_length)
             self._backend.no_padding()
-        self._nothing = self._ids([""])[0]
-        if len(self._nothing) >= max_length:
+        self.nothing = self.all_ids([""])[0]
+        if len(self.nothing) >= max_length:
             raise ValueError(
-                f"encoder.max_length={max_length}: prompt and special tokens alone take {len(self._nothing)}"
+                f"encoder.max_length={max_length}: prompt and special tokens alone take {len(self.nothing)}"
             )
 
     @classmethod
@@ -124,12 +127,15 @@ class SentenceEncoder(PooledEncoder):
         tokenizer = AutoTokenizer.from_pretrained(str(where), trust_remote_code=trust_remote_code)
         if settings and settings.lowercase:
             _lowercase(tokenizer, name)
-        layers = settings.projection if settings and pooling is None else nn.Sequential()
+        of_folder = settings if pooling is None else None
+        layers = of_folder.projection if of_folder else nn.Sequential()
+        before = of_folder.token_projection if of_folder else None
         if projection is not None:
             linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
-            size = linear[-1].out_features if linear else transformer.config.hidden_size * len(ways)
+            width = before.out_features if before is not None else transformer.config.hidden_size
+            size = linear[-1].out_features if linear else width * len(ways)
             layers.append(nn.Linear(size, projection))
-        return cls(
+        encoder = cls(
             name=name,
             transformer=transformer,
             tokenizer=tokenizer,
@@ -138,16 +144,19 @@ class SentenceEncoder(PooledEncoder):
             prompt=prompt if prompt is not None else settings.prompt if settings else "",
             max_length=_length(max_length, settings, transformer, tokenizer, name),
             normalize=normalize if normalize is not None else bool(settings and settings.normalize),
-        ).eval()
+        )
+        if before is not None:
+            encoder.token_projection = before
+            encoder.dim = encoder.dim if len(layers) else before.out_features * len(ways)
+        return encoder.eval()
 
     # ---- files
 
     @property
     def has_files(self) -> bool:  # type: ignore[override]
-        """Whether ``save`` can: a folder has no place for changed text, a projection before pooling or some others."""
+        """Whether ``save`` can: a folder has no place for changed text, a pooler or some projections."""
         return (
             self.preprocessing == "none"
-            and self.token_projection is None
             and set(self.pooling) <= set(POOLINGS.values())
             and fits_folder(self.projection)
         )
@@ -162,10 +171,12 @@ class SentenceEncoder(PooledEncoder):
             raise ValueError(f"{self.name}: a folder has no place for its pooling, its preprocessing or its projection")
         self.transformer.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+        before = self.token_projection
         write_folder(
             folder,
+            token_projection=before,
             pooling=self.pooling,
-            size=self.transformer.config.hidden_size,
+            size=self.transformer.config.hidden_size if before is None else before.out_features,
             projection=self.projection,
             normalize=self.normalize,
             prompt=self.prompt,
@@ -178,11 +189,12 @@ class SentenceEncoder(PooledEncoder):
         texts = self.preprocessed(sentences)
         # Special tokens and prompt alone say nothing: such a sentence has no vector.
         return [
-            ids if text.strip() and ids != self._nothing else []
-            for text, ids in zip(texts, self._ids(texts), strict=True)
+            ids if text.strip() and ids != self.nothing else []
+            for text, ids in zip(texts, self.all_ids(texts), strict=True)
         ]
 
-    def _ids(self, sentences: Sequence[str]) -> list[list[int]]:
+    def all_ids(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Ids of prompt and sentence, truncated, of a sentence that says nothing, too."""
         texts = [self.prompt + sentence for sentence in sentences]
         if self._backend is not None:
             return [encoding.ids for encoding in self._backend.encode_batch_fast(texts)]

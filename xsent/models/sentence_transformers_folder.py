@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save_file
-from torch import nn
+from tokenizers import Tokenizer
+from torch import Tensor, nn
 
 from xsent.models.hub import read_json
 from xsent.models.weights import read_weights
@@ -24,6 +25,8 @@ OLD_FLAGS = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
+# What a Dense module maps, by their names.
+TOKENS, SENTENCES = "token_embeddings", "sentence_embedding"
 # Re-created without arguments; the file says no more than the class.
 ACTIVATIONS = ("Tanh", "Identity", "ReLU", "GELU", "SiLU", "Sigmoid")
 
@@ -33,6 +36,7 @@ class FolderSettings:
     """What the modules of the folder do, in our words."""
 
     transformer: Path
+    token_projection: nn.Linear | None  # the Dense module before the Pooling, if there is one
     pooling: tuple[str, ...]
     projection: nn.Sequential  # the Dense modules, empty if there are none
     normalize: bool
@@ -53,17 +57,19 @@ def read_folder(folder: Path) -> FolderSettings | None:
         return None
     kinds = [_kind(module["type"], folder) for module in modules]
     paths = [folder / module["path"] for module in modules]
-    dense = kinds[2 : len(kinds) - (kinds[-1] == "Normalize")]
-    if kinds[:2] != ["Transformer", "Pooling"] or any(kind != "Dense" for kind in dense):
+    at = 2 if kinds[:3] == ["Transformer", "Dense", "Pooling"] else 1  # of the Pooling
+    dense = kinds[at + 1 : len(kinds) - (kinds[-1] == "Normalize")]
+    if kinds[0] != "Transformer" or kinds[at : at + 1] != ["Pooling"] or any(kind != "Dense" for kind in dense):
         raise ValueError(
-            f"{folder / 'modules.json'}: expected Transformer, Pooling, any Dense, perhaps Normalize,"
+            f"{folder / 'modules.json'}: expected Transformer, perhaps Dense, Pooling, any Dense, perhaps Normalize,"
             f" found {', '.join(kinds)}"
         )
     max_length, lowercase = _transformer_options(paths[0])
-    layers = [layer for path in paths[2 : 2 + len(dense)] for layer in _dense(path)]
+    layers = [layer for path in paths[at + 1 : at + 1 + len(dense)] for layer in _dense(path, of=SENTENCES)]
     return FolderSettings(
         transformer=paths[0],
-        pooling=_pooling(paths[1] / "config.json"),
+        token_projection=_token_projection(paths[1]) if at == 2 else None,
+        pooling=_pooling(paths[at] / "config.json"),
         projection=nn.Sequential(*layers),
         normalize=kinds[-1] == "Normalize",
         prompt=_prompt(folder / "config_sentence_transformers.json"),
@@ -89,6 +95,7 @@ def fits_folder(projection: nn.Sequential) -> bool:
 def write_folder(
     folder: Path,
     *,
+    token_projection: nn.Linear | None,
     pooling: Sequence[str],
     size: int,
     projection: nn.Sequential,
@@ -100,62 +107,112 @@ def write_folder(
 
     Args:
         folder: exists.
+        token_projection: maps token embeddings before they are pooled; None for none.
         pooling: our names.
-        size: of a token embedding.
+        size: of a token embedding, as it comes to be pooled.
         projection: linear layers, an activation behind each or not (``fits_folder``); empty for none.
         normalize: whether vectors get length one.
         prompt: put before every sentence.
         max_length: tokens, special ones included.
     """
-    modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
-    theirs = {ours: name for name, ours in POOLINGS.items()}
-    _write(folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
-    names = [theirs[way] for way in pooling]
-    _write(
-        folder / "1_Pooling" / "config.json",
-        {
-            "word_embedding_dimension": size,
-            "pooling_mode": names[0] if len(names) == 1 else names,
-            "include_prompt": True,
-        },
-    )
-    layers = list(projection)
-    assert fits_folder(projection)
-    while layers:
-        linear = layers.pop(0)
-        assert isinstance(linear, nn.Linear)
-        activation = nn.Identity() if not layers or isinstance(layers[0], nn.Linear) else layers.pop(0)
-        own = f"{len(modules)}_Dense"
-        modules.append((own, "Dense"))
+    modules = ModuleFolders(folder)
+    modules.add_transformer(max_length)
+    if token_projection is not None:
+        modules.add_dense(token_projection, nn.Identity(), of=TOKENS)
+    modules.add_pooling(pooling, size)
+    modules.add_layers(projection)
+    if normalize:
+        modules.add_normalize()
+    modules.finish(prompt)
+
+
+class ModuleFolders:
+    """Writes the modules of a folder one after the other, then ``modules.json``.
+
+    Args:
+        folder: exists; the first module lies in it, each of the others in a folder of its own.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.modules: list[tuple[str, str]] = []  # path and kind
+
+    def add_transformer(self, max_length: int) -> None:
+        """A transformer, whose files transformers writes; sentences are cut after so many tokens."""
+        self.modules.append(("", "Transformer"))
+        _write(self.folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
+
+    def add_static(self, vectors: Tensor, tokenizer: Tokenizer) -> None:
+        """A table of vectors (V, D) and the tokenizer that gives its rows."""
+        self.modules.append(("", "StaticEmbedding"))
+        save_file({"embedding.weight": vectors.detach().float().cpu().contiguous()}, self.folder / "model.safetensors")
+        (self.folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
+
+    def add_pooling(self, ways: Sequence[str], size: int) -> None:
+        """Token embeddings of this size to a vector, by our names of ways; several are concatenated."""
+        theirs = {ours: name for name, ours in POOLINGS.items()}
+        names = [theirs[way] for way in ways]
         _write(
-            folder / own / "config.json",
+            self._next("Pooling") / "config.json",
             {
-                "in_features": linear.in_features,
-                "out_features": linear.out_features,
-                "bias": linear.bias is not None,
-                "activation_function": f"{type(activation).__module__}.{type(activation).__qualname__}",
+                "word_embedding_dimension": size,
+                "pooling_mode": names[0] if len(names) == 1 else names,
+                "include_prompt": True,
             },
         )
+
+    def add_layers(self, layers: nn.Sequential) -> None:
+        """Linear layers, an activation behind each or not (``fits_folder``)."""
+        assert fits_folder(layers)
+        remaining = list(layers)
+        while remaining:
+            linear = remaining.pop(0)
+            assert isinstance(linear, nn.Linear)
+            ends = not remaining or isinstance(remaining[0], nn.Linear)
+            self.add_dense(linear, nn.Identity() if ends else remaining.pop(0), of=SENTENCES)
+
+    def add_dense(self, linear: nn.Linear, activation: nn.Module, *, of: str) -> None:
+        """One linear layer, of ``TOKENS`` or of ``SENTENCES``, and what is applied to its result."""
+        own = self._next("Dense")
+        options = {
+            "in_features": linear.in_features,
+            "out_features": linear.out_features,
+            "bias": linear.bias is not None,
+            "activation_function": f"{type(activation).__module__}.{type(activation).__qualname__}",
+        }
+        # Releases before 5.4 know sentences alone, and refuse a name that they do not know.
+        named = {} if of == SENTENCES else {"module_input_name": of, "module_output_name": of}
+        _write(own / "config.json", options | named)
         save_file(
-            {f"linear.{name}": value.detach().cpu().contiguous() for name, value in linear.named_parameters()},
-            folder / own / "model.safetensors",
+            {f"linear.{name}": value.detach().float().cpu().contiguous() for name, value in linear.named_parameters()},
+            own / "model.safetensors",
         )
-    if normalize:
-        modules.append((f"{len(modules)}_Normalize", "Normalize"))
-    _write(
-        folder / "modules.json",
-        [
-            {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
-            for index, (path, kind) in enumerate(modules)
-        ],
-    )
-    if prompt:
-        options = {"prompts": {"default": prompt}, "default_prompt_name": "default"}
-        _write(folder / "config_sentence_transformers.json", options)
+
+    def add_normalize(self) -> None:
+        """Vectors of length one."""
+        _write(self._next("Normalize") / "config.json", {})  # an empty folder would be lost on the hub or in git
+
+    def finish(self, prompt: str) -> None:
+        """``modules.json``, and the prompt that stands before every sentence, if there is one."""
+        _write(
+            self.folder / "modules.json",
+            [
+                {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+                for index, (path, kind) in enumerate(self.modules)
+            ],
+        )
+        if prompt:
+            options = {"prompts": {"default": prompt}, "default_prompt_name": "default"}
+            _write(self.folder / "config_sentence_transformers.json", options)
+
+    def _next(self, kind: str) -> Path:
+        path = f"{len(self.modules)}_{kind}"
+        self.modules.append((path, kind))
+        (self.folder / path).mkdir(exist_ok=True)
+        return self.folder / path
 
 
 def _write(path: Path, content: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
@@ -189,12 +246,23 @@ def _pooling(path: Path) -> tuple[str, ...]:
     return tuple(POOLINGS[mode] for mode in modes)
 
 
-def _dense(folder: Path) -> list[nn.Module]:
+def _token_projection(folder: Path) -> nn.Linear:
+    linear, activation = _dense(folder, of=TOKENS)
+    if not isinstance(linear, nn.Linear) or not isinstance(activation, nn.Identity) or linear.bias is not None:
+        raise ValueError(
+            f"{folder / 'config.json'}: before the Pooling expected a linear map without bias and activation,"
+            f" found {linear}, {activation}"
+        )
+    return linear
+
+
+def _dense(folder: Path, *, of: str) -> list[nn.Module]:
     path = folder / "config.json"
     options: dict[str, Any] = read_json(path) or {}
-    plain = options.get("module_input_name", "sentence_embedding") == "sentence_embedding"
-    if not plain or options.get("use_residual", False):
-        raise ValueError(f"{path}: expected a plain Dense of the sentence embedding, found {options}")
+    taken = options.get("module_input_name", SENTENCES)
+    given = options.get("module_output_name") or taken
+    if {taken, given} != {of} or options.get("use_residual", False):
+        raise ValueError(f"{path}: expected a plain Dense of {of}, found {options}")
     weights = read_weights(folder)
     has_bias = "linear.bias" in weights
     out_features, in_features = weights["linear.weight"].shape

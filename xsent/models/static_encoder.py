@@ -36,6 +36,8 @@ class StaticEncoder(VectorTable):
         seed: of these vectors.
     """
 
+    max_length: int
+
     def __init__(
         self,
         *,

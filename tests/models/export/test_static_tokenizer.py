@@ -1,0 +1,82 @@
+"""The tokenizer that leaves out by itself what the static encoder leaves out: the same ids, whatever the text."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from xsent.models.export.hard_inputs import HARD_INPUTS
+from xsent.models.export.static_tokenizer import built_in_tokenizer
+from xsent.models.static_encoder import StaticEncoder
+
+
+@pytest.fixture(scope="module")
+def mini() -> StaticEncoder:
+    return StaticEncoder.load(name="mini", path=None)
+
+
+def built_in_ids(encoder: StaticEncoder, texts: list[str]) -> list[list[int]]:
+    assert encoder.tokenizer is not None
+    tokenizer = built_in_tokenizer(encoder.tokenizer, encoder.max_length)
+    return [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+
+def test_hard_texts_have_the_same_ids(mini: StaticEncoder) -> None:
+    texts = list(HARD_INPUTS)
+    assert built_in_ids(mini, texts) == mini.tokenize(texts)
+
+
+def test_random_mixtures_have_the_same_ids(mini: StaticEncoder) -> None:
+    rng = random.Random(0)
+    assert mini.tokenizer is not None
+    known = sorted(piece for piece in mini.tokenizer.get_vocab() if len(piece) == 1)
+    hard = [" ", "▁", "𐍈", "\u2028", "\t", "<unk>", "\uffff", "\ufdd0", "e\u0301", "word", "\u00a8"]
+    texts = [
+        "".join(
+            rng.choice([rng.choice(known), rng.choice(hard), chr(rng.randrange(0xD800))])
+            for _ in range(rng.randrange(12))
+        )
+        for _ in range(4000)
+    ]
+    assert built_in_ids(mini, texts) == mini.tokenize(texts)
+
+
+def test_a_short_limit_cuts_after_what_is_left_out(mini: StaticEncoder) -> None:
+    mini.max_length, before = 4, mini.max_length
+    texts = ["𐍈one𐍈 two 𐍈 three four five", "one two"]
+    assert built_in_ids(mini, texts) == mini.tokenize(texts)
+    mini.max_length = before
+
+
+def test_real_text_has_the_same_ids(mini: StaticEncoder, shared_data: Path) -> None:
+    texts = []
+    for path in [*sorted((shared_data / "tatoeba").glob("*-eng.*"))[:60], *(shared_data / "rocsmt").glob("RoCS*")]:
+        texts += path.read_text(encoding="utf-8").split("\n")[:150]
+    with gzip.open(shared_data / "english" / "english.tsv.gz", "rt", encoding="utf-8") as file:
+        texts += [next(file) for _ in range(1000)]
+    assert len(texts) > 5000
+    assert built_in_ids(mini, texts) == mini.tokenize(texts)
+
+
+def test_the_tokenizer_that_was_given_stays_as_it_is(mini: StaticEncoder) -> None:
+    assert mini.tokenizer is not None
+    before = mini.tokenizer.to_str()
+    built_in_tokenizer(mini.tokenizer, 5)
+    assert mini.tokenizer.to_str() == before
+
+
+def test_a_piece_of_characters_that_have_none_of_their_own_is_refused() -> None:
+    tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("ab", -2.0)], unk_id=0, byte_fallback=False))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    with pytest.raises(ValueError, match="none of its own for: b"):
+        built_in_tokenizer(tokenizer, 5)
+
+
+def test_a_tokenizer_of_another_kind_is_refused() -> None:
+    tokenizer = Tokenizer(models.WordLevel({"<unk>": 0, "a": 1}, unk_token="<unk>"))
+    with pytest.raises(ValueError, match="not one of those that xsent trains"):
+        built_in_tokenizer(tokenizer, 5)

@@ -1,0 +1,157 @@
+"""The card says where a model comes from, and nothing of the machine it was made on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from xsent.models.export.check import Checked, Found
+from xsent.reporting.model_card import About, Exported, about_encoder, about_run, model_card
+
+FOUND = Found({"sentence-transformers": "6.0", "onnxruntime": "1.0"}, 40, 2e-7, 3e-6, 100.0, 50.0)
+CHECKED = Checked(FOUND, empty=4, undefined=0, tolerance=1e-5, onnx_tolerance=1e-5)
+EXPORTED = Exported("my-model", "meaning", 8, 64, "abc123", ["Text is cut after 64 tokens."], "")
+
+MEAT = {"host": "meat", "oracle": {"variant": "paper"}, "weights": {"oracle": {"intra_class": 0.0, "inter_class": 0.0}}}
+
+
+def run_folder(tmp_path: Path, *, recipe: dict[str, object] | None = None, **encoder: object) -> Path:
+    """As ``train.py`` leaves it: of its best checkpoint are the figures."""
+    folder = tmp_path / "home" / "jane" / "run"
+    (folder / "checkpoints").mkdir(parents=True)
+    config = {
+        "seed": 7,
+        "run_dir": str(folder),
+        "final": "best",
+        "encoder": {"_target_": "xsent.models.sentence_encoder.SentenceEncoder.load", "name": "org/base"} | encoder,
+        "data": {
+            "name": "bitext",
+            "root": str(folder / "private"),
+            "languages": ["de", "eng"],
+            "global_batch_size": 32,
+        },
+        "recipe": recipe or {"_target_": "xsent.recipes.disentangling.DisentanglingRecipe", **MEAT},
+        "logger": {"api_key": "secret-of-jane"},
+    }
+    metrics = {"test/x/meaning/deu-swa/accuracy": 91.25, "test/x/language/deu-eng/accuracy": 3.5}
+    results = {"metrics": metrics, "data": "d1g357", "git": "c0ffee", "batches": 9999, "epochs": 3, "config": config}
+    (folder / "metrics.json").write_text(json.dumps(results))
+    for name, batches in (("best", 1500), ("last", 9999)):
+        torch.save({"xsent": {"config": config, "batches_seen": batches}}, folder / "checkpoints" / f"{name}.ckpt")
+    return folder
+
+
+def front_matter(card: str) -> dict[str, object]:
+    found: dict[str, object] = yaml.safe_load(card.split("---\n")[1])
+    return found
+
+
+def test_a_run_is_described_by_its_own_files(tmp_path: Path) -> None:
+    card = model_card(EXPORTED, about_run(run_folder(tmp_path)), CHECKED)
+    front = front_matter(card)
+    assert front["library_name"] == "sentence-transformers"
+    assert front["language"] == ["deu", "eng"]  # those of the data, not what it was scored on besides
+    assert front["base_model"] == "org/base"
+    assert (front["license"], front["license_name"]) == ("other", "unknown-ask")
+    assert "Ask whoever published the base model" in card
+    for said in ("Ki, Park, Kim 2024", "| variant | meat |", "1,500 batches of 32", "d1g357", "c0ffee"):
+        assert said in card
+    assert "| test/x/meaning/deu-swa/accuracy | 91.25 |" in card
+    assert "Scored on, too: swa" in card
+    assert "test/x/language" not in card  # scores of the other head
+    assert "largest difference 2.0e-07" in card
+    assert "Text is cut after 64 tokens." in card
+
+
+def test_no_secret_and_no_path_of_the_machine_is_in_it(tmp_path: Path) -> None:
+    card = model_card(EXPORTED, about_run(run_folder(tmp_path)), CHECKED)
+    assert "secret-of-jane" not in card
+    assert str(tmp_path) not in card
+    assert "jane" not in card
+
+
+def test_a_licence_is_taken_from_the_card_beside_the_base_model(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "README.md").write_text("---\nlicense: mit\nlanguage: en\n---\n# base\n")
+    encoder = {"_target_": "SentenceEncoder.load", "name": "org/base", "path": str(base)}
+    about = about_encoder(encoder)
+    assert about.licence == "mit"
+    assert "mit, as the card of the base model org/base says" in model_card(EXPORTED, about, CHECKED)
+
+
+def test_what_was_trained_does_not_have_the_licence_of_its_base_alone(tmp_path: Path) -> None:
+    mini = {"_target_": "xsent.models.static_encoder.StaticEncoder.load", "name": "mini", "path": None}
+    card = model_card(EXPORTED, about_run(run_folder(tmp_path, **mini)), CHECKED)
+    assert (front_matter(card)["license"], front_matter(card)["license_name"]) == ("other", "unknown-ask")
+    assert "Of the base model: Apache-2.0" in card
+    assert "The data that it was trained on may have terms of their own" in card
+
+
+def test_the_checkpoint_that_the_run_scored_has_its_figures_and_another_has_not(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    assert about_run(folder / "checkpoints" / "best.ckpt") == about_run(folder)
+    about = about_run(folder / "checkpoints" / "last.ckpt")
+    assert about.scores == {}
+    card = model_card(EXPORTED, about, CHECKED)
+    assert "the run scored another checkpoint, best.ckpt" in card
+    assert "91.25" not in card
+    assert "| seen | 9,999 batches of 32 |" in card
+
+
+def test_a_checkpoint_elsewhere_is_described_by_itself_and_not_by_what_lies_beside_it(tmp_path: Path) -> None:
+    mine = run_folder(tmp_path / "mine", name="org/mine") / "checkpoints" / "best.ckpt"
+    other = run_folder(tmp_path / "other", name="org/other")
+    for place in (other / "checkpoints" / "taken.ckpt", other / "checkpoints" / "best.ckpt", tmp_path / "lost.ckpt"):
+        place.write_bytes(mine.read_bytes())
+        card = model_card(EXPORTED, about_run(place), CHECKED)
+        assert front_matter(card)["base_model"] == "org/mine"
+        assert "| seen | 1,500 batches of 32 |" in card
+        assert "None: the run has no evaluation" in card
+        assert "91.25" not in card
+
+
+def test_no_checkpoint_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"best\.ckpt: no such checkpoint"):
+        about_run(tmp_path)
+
+
+def test_a_student_names_the_teacher_whose_space_it_learned(tmp_path: Path) -> None:
+    recipe = {"_target_": "xsent.recipes.rolaser.RolaserRecipe", "teacher": {"_target_": "x", "name": "LASER2"}}
+    card = model_card(EXPORTED, about_run(run_folder(tmp_path, recipe=recipe)), CHECKED)
+    assert "| teacher | LASER2: the vectors are of its space" in card
+
+
+def test_a_score_that_is_not_a_number_is_undefined() -> None:
+    about = About("e", None, None, "Unknown.", [], {"recipe": "r"}, {"test/x/meaning/eng-eng/spearman": None}, {})
+    assert "| test/x/meaning/eng-eng/spearman | undefined |" in model_card(EXPORTED, about, CHECKED)
+
+
+def test_many_scores_are_shown_by_their_means() -> None:
+    scores: dict[str, float | None] = {
+        f"test/x/meaning/{a}/accuracy": 1.0 for a in [*(f"l{i}" for i in range(60)), "mean"]
+    }
+    about = About("e", None, None, "Unknown.", [], {"recipe": "r"}, scores, {})
+    card = model_card(EXPORTED, about, CHECKED)
+    assert "test/x/meaning/mean/accuracy" in card
+    assert "l17" not in card
+    assert "60 more are in the run's `metrics.json`" in card
+
+
+def test_an_encoder_as_it_is_has_no_training_and_no_scores() -> None:
+    about = about_encoder({"_target_": "xsent.models.static_encoder.StaticEncoder.load", "name": "mini", "path": None})
+    card = model_card(EXPORTED._replace(space="original"), about, CHECKED)
+    assert front_matter(card)["license"] == "apache-2.0"
+    assert "Not trained here" in card
+    assert "None were measured here." in card
+
+
+def test_the_snippet_for_onnxruntime_is_there_when_the_graph_is() -> None:
+    about = About("e", None, None, "Unknown.", [], {}, {}, {})
+    assert "onnxruntime.InferenceSession" in model_card(EXPORTED, about, CHECKED)
+    without = CHECKED._replace(found=FOUND._replace(onnx_difference=None))
+    assert "InferenceSession" not in model_card(EXPORTED, about, without)

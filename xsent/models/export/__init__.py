@@ -1,0 +1,1 @@
+"""Encoders as folders that other people's tools read: sentence-transformers, onnxruntime."""
