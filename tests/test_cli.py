@@ -33,7 +33,11 @@ def rows(output: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], *([name, "--help"] for name in ("mine", "noise", "diverge", "filter", "distract"))]
+    "arguments",
+    [
+        ["--help"],
+        *([name, "--help"] for name in ("mine", "noise", "diverge", "filter", "distract", "export", "mteb", "compare")),
+    ],
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code = (

@@ -6,11 +6,11 @@ import argparse
 import logging
 from collections.abc import Callable, Sequence
 
-from xsent.cli import augment, distract, diverge, filter, mine, noise
+from xsent.cli import augment, compare, distract, diverge, export, filter, mine, mteb, noise
 
 log = logging.getLogger("xsent")
 
-COMMANDS = (mine, augment, noise, diverge, filter, distract)  # as --help lists them
+COMMANDS = (mine, augment, noise, diverge, filter, distract, export, mteb, compare)  # as --help lists them
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -81,7 +81,7 @@ class ClsdMtebEvaluator(ClsdSetsEvaluator):
         # The numbers of the sentences stand for them: mteb strips the texts of documents, and two might become one.
         row_of = {text: str(row) for text, row in self._row_of.items()}
         sources = [row_of[text] for text in items.source]
-        candidates = [[row_of[text] for text in row] for row in _candidates(items)]
+        candidates = [[row_of[text] for text in row] for row in candidates_of(items)]
         pool, own = (
             _task(f"{item_of(items)}-{kind}", languages, sources, candidates, is_own=kind == "own")
             for kind in ("pool", "own")
@@ -96,7 +96,7 @@ class ClsdMtebEvaluator(ClsdSetsEvaluator):
         by_number = known.numpy(force=True)
         both = list(zip(self.test_sets, self._tasks, strict=True))
         for items, tasks in tqdm(both, desc=self.name, leave=False):
-            with _no_bars_of_datasets():
+            with no_bars_of_datasets():
                 shares = [
                     run_task(task, lambda texts: by_number[[int(text) for text in texts]])[FIGURE] for task in tasks
                 ]
@@ -113,13 +113,13 @@ class ClsdMtebEvaluator(ClsdSetsEvaluator):
 
     def _among_own(self, items: ClsdSet, vectors: Tensor) -> Verdicts:
         source, *candidates = (
-            self.rows(vectors, column) for column in (items.source, *map(list, zip(*_candidates(items), strict=True)))
+            self.rows(vectors, column) for column in (items.source, *map(list, zip(*candidates_of(items), strict=True)))
         )
         return verdicts(source, candidates)
 
     def _in_pool(self, items: ClsdSet, vectors: Tensor) -> Verdicts:
         """Verdicts on each translation and the texts of the pool that are nearest beside it."""
-        texts = list(dict.fromkeys(text for row in _candidates(items) for text in row))
+        texts = list(dict.fromkeys(text for row in candidates_of(items) for text in row))
         column_of = {text: column for column, text in enumerate(texts)}
         pool = self.rows(vectors, texts)  # (P, D)
         translations = torch.tensor([column_of[text] for text in items.target], device=vectors.device)  # (N,)
@@ -135,7 +135,7 @@ class ClsdMtebEvaluator(ClsdSetsEvaluator):
     def _detail(
         self, items: ClsdSet, figures: Mapping[str, float], pool: Verdicts, own: Verdicts, vectors: Tensor
     ) -> dict[str, object]:
-        everything = [text for row in _candidates(items) for text in row]
+        everything = [text for row in candidates_of(items) for text in row]
         seen = Counter(everything)
         detail: dict[str, object] = {
             "evaluator": self.name, "direction": item_of(items), **figures, "comparison": "strict",
@@ -159,7 +159,7 @@ def _close(found: Verdicts) -> int:
 
 
 @contextmanager
-def _no_bars_of_datasets() -> Iterator[None]:
+def no_bars_of_datasets() -> Iterator[None]:
     """Keep ``datasets`` from drawing a bar for each step of each task."""
     import datasets
 
@@ -173,7 +173,7 @@ def _no_bars_of_datasets() -> Iterator[None]:
         datasets.enable_progress_bars()
 
 
-def _candidates(items: ClsdSet) -> list[list[str]]:
+def candidates_of(items: ClsdSet) -> list[list[str]]:
     """Of each item the translation, then its distractors."""
     return [[text, *distractors] for text, distractors in zip(items.target, items.distractors, strict=True)]
 
@@ -190,7 +190,6 @@ def _task(
         candidates: of each the right answer, then wrong ones.
         is_own: whether a query is compared with its own candidates alone.
     """
-    from datasets import Dataset
     from mteb.abstasks.retrieval import AbsTaskRetrieval
     from mteb.abstasks.task_metadata import TaskMetadata
 
@@ -199,22 +198,31 @@ def _task(
         description="Does a translation come before near-copies of it that mean something else?",
         eval_splits=[TEST], eval_langs=list(languages), main_score=FIGURE,
     )  # fmt: skip
+    task: Any = type("ClsdTask", (AbsTaskRetrieval,), {"metadata": metadata})()
+    task.dataset = {"default": {TEST: retrieval_split(sources, candidates, is_own=is_own)}}
+    task.data_loaded = True
+    return task
+
+
+def retrieval_split(sources: Sequence[str], candidates: Sequence[Sequence[str]], *, is_own: bool) -> dict[str, object]:
+    """A split of a retrieval task as ``mteb`` holds it, documents and their ids in the order of its own CLSD tasks.
+
+    Args:
+        sources: N queries.
+        candidates: of each the right answer, then wrong ones.
+        is_own: whether a query is compared with its own candidates alone.
+    """
+    from datasets import Dataset
+
     queries = {f"Q{number}": text for number, text in enumerate(sources, start=1)}
     documents = {
         f"D{number}": text for number, text in enumerate((text for row in candidates for text in row), start=1)
     }
     ids = iter(documents)
     ids_of = {query: [next(ids) for _ in row] for query, row in zip(queries, candidates, strict=True)}
-    task: Any = type("ClsdTask", (AbsTaskRetrieval,), {"metadata": metadata})()
-    task.dataset = {
-        "default": {
-            TEST: {
-                "queries": Dataset.from_dict({"id": list(queries), "text": list(queries.values())}),
-                "corpus": Dataset.from_dict({"id": list(documents), "text": list(documents.values())}),
-                "relevant_docs": {query: {first: 1} for query, (first, *_) in ids_of.items()},
-                "top_ranked": ids_of if is_own else None,
-            }
-        }
+    return {
+        "queries": Dataset.from_dict({"id": list(queries), "text": list(queries.values())}),
+        "corpus": Dataset.from_dict({"id": list(documents), "text": list(documents.values())}),
+        "relevant_docs": {query: {first: 1} for query, (first, *_) in ids_of.items()},
+        "top_ranked": ids_of if is_own else None,
     }
-    task.data_loaded = True
-    return task

@@ -9,12 +9,17 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from pytorch_lightning.utilities.seed import isolate_rng
 
+from xsent.paths import sha256
+
+log = logging.getLogger(__name__)
+
 TEST = "test"
+LOCAL = "local"  # where mteb has the hub's address and revision of a data set; with a digest for files of its own tasks
 TYPES = ("Classification", "PairClassification", "STS")
 
 
@@ -71,7 +76,7 @@ def read_task(mteb: Any, name: str, *, root: str | None, download: bool, cache_d
             f" {', '.join(TYPES)}; found {about.type}, languages {', '.join(about.languages)}, splits"
             f" {', '.join(about.eval_splits)}"
         )
-    folder = _folder(name, root, download, **about.dataset)
+    folder = _folder(name, root, download, OF_EVALUATOR, path=about.dataset["path"], revision=about.dataset["revision"])
     task.dataset = _load(folder, cache_dir)
     wanted = _columns(task)
     if any(split in task.dataset and _absent(task.dataset[split], columns) for split, columns in wanted.items()):
@@ -91,7 +96,85 @@ def data_digest(task: Any) -> str:
     return hashlib.sha256(json.dumps([task.metadata.name, content], sort_keys=True).encode()).hexdigest()
 
 
-def _folder(name: str, root: str | None, download: bool, *, path: str, revision: str) -> Path:
+class Wording(NamedTuple):
+    """How a user says where the data are."""
+
+    root: str
+    download: str
+
+
+OF_EVALUATOR = Wording("evaluator.root=ROOT", "evaluator.download=true")
+OF_COMMAND = Wording("--local ROOT", "--download")
+
+
+def hub_task(mteb: Any, name: str, *, root: str | None, download: bool) -> tuple[Any, Path]:
+    """Any text task of ``mteb``, with all its splits and languages, and the folder that its data are in.
+
+    Args:
+        mteb: the package.
+        name: of the task.
+        root: a folder that may have a folder of the task's name, with the files of the hub's repository; None, or where
+            there is no such folder: the hub's local cache.
+        download: whether the hub may be asked for what the cache has not.
+
+    Raises:
+        FileNotFoundError: data that are not there; says how to get them.
+        ValueError: a task of pictures or sound, or one made of several others.
+    """
+    task = mteb.get_task(name)
+    about = task.metadata
+    if about.modalities != ["text"] or task.is_aggregate:
+        what = "made of other tasks: name those" if task.is_aggregate else f"found {', '.join(about.modalities)}"
+        raise ValueError(f"{name}: expected a task of text, {what}")
+    own_root = root if root is not None and (Path(root) / name).is_dir() else None
+    address = {"path": about.dataset["path"], "revision": about.dataset["revision"]}
+    folder = _folder(name, own_root, download, OF_COMMAND, **address)
+    # Its own reader takes a folder where it would take the hub's address. Only the hub's files have the hub's revision.
+    revision = address["revision"] if own_root is None else f"{LOCAL}-{folder_digest(folder)[:12]}"
+    task.metadata = about.model_copy(update={"dataset": {**about.dataset, "path": str(folder), "revision": revision}})
+    return task, folder
+
+
+def load(task: Any, folder: Path) -> list[str]:
+    """Have a task of ``hub_task`` read its data; returns the subsets that a folder of the user's has no rows of.
+
+    Raises:
+        ValueError: they have another form than the task expects, or the hub's cache has a part of them.
+    """
+    try:
+        task.load_data()
+    except Exception as error:  # each task has a reader of its own, on one of several libraries
+        reason = " ".join(str(error.__cause__ or error).split())
+        raise ValueError(f"{folder}: cannot be read as the data of {task.metadata.name}: {reason}") from error
+    return _leave_out_absent(task, folder)
+
+
+def _leave_out_absent(task: Any, folder: Path) -> list[str]:
+    """Drop the languages that a folder has no rows of; tasks that read all languages at once do not miss them."""
+    if not task.metadata.is_multilingual or getattr(task, "parallel_subsets", False):
+        return []
+    there = [subset for subset in task.hf_subsets if subset in task.dataset]
+    if not there:
+        raise ValueError(f"{folder}: expected rows of one of {', '.join(task.hf_subsets)}, found none")
+    if absent := [subset for subset in task.hf_subsets if subset not in there]:
+        if not task.metadata.dataset["revision"].startswith(f"{LOCAL}-"):  # results would pass for those of all data
+            raise ValueError(f"{folder}: the cache has no rows of {', '.join(absent)}; --download fetches the rest")
+        log.warning("%s: no rows of %s in %s; they are left out", task.metadata.name, ", ".join(absent), folder)
+        task.hf_subsets = there
+    return absent
+
+
+def folder_digest(folder: Path) -> str:
+    """Hex digest of the names and the content of all files of a folder, but those of ``hf download`` itself."""
+    content = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder)
+        if name.parts[0] != ".cache":  # when each file was fetched
+            content.update(f"{name} {sha256(path)}\n".encode())
+    return content.hexdigest()
+
+
+def _folder(name: str, root: str | None, download: bool, wording: Wording, *, path: str, revision: str) -> Path:
     if root is not None:
         folder = Path(root) / name
         if not folder.is_dir():
@@ -106,10 +189,10 @@ def _folder(name: str, root: str | None, download: bool, *, path: str, revision:
     try:
         return Path(snapshot_download(path, repo_type="dataset", revision=revision, local_files_only=not download))
     except (OSError, HfHubHTTPError) as error:
-        fetch = "could not be fetched" if download else "evaluator.download=true fetches them, once"
+        fetch = "could not be fetched" if download else f"{wording.download} fetches them, once"
         raise FileNotFoundError(
             f"{name}: the local cache of the hub has no files of {path}, revision {revision} ({fetch});"
-            f" evaluator.root=ROOT reads them from ROOT/{name}. The hub said: {type(error).__name__}:"
+            f" {wording.root} reads them from ROOT/{name}. The hub said: {type(error).__name__}:"
             f" {str(error).splitlines()[0]}"
         ) from error
 

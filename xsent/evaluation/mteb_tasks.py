@@ -8,17 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
 from xsent.evaluation.evaluator import Encode, Evaluation
 from xsent.evaluation.mteb_data import TEST, data_digest, quiet_mteb, read_task
+from xsent.evaluation.mteb_model import MtebModel, Vectors
 from xsent.evaluation.test_sets import zero_vectors
-from xsent.similarity import cos_sim, pairwise_cos_sim
-
-Vectors = NDArray[np.float32]  # as mteb has them from other models
 
 
 class MtebEvaluator:
@@ -119,26 +115,6 @@ class MtebEvaluator:
         return self.score(encode(self.sentences())).metrics
 
 
-class _Model:
-    """What ``mteb`` takes for a model: texts in, what ``vectors`` says of them out."""
-
-    def __init__(self, vectors: Callable[[Sequence[str]], Vectors], about: object) -> None:
-        self.vectors = vectors
-        self.mteb_model_meta = about
-
-    def encode(self, inputs: Any, **_: Any) -> Vectors:
-        """Vectors (N, D) of N texts, which come in batches."""
-        return self.vectors([text for batch in inputs for text in batch["text"]])
-
-    def similarity(self, a: Vectors, b: Vectors) -> Tensor:
-        """Cosines (M, N)."""
-        return cos_sim(torch.as_tensor(a), torch.as_tensor(b))
-
-    def similarity_pairwise(self, a: Vectors, b: Vectors) -> Tensor:
-        """Cosines (N,)."""
-        return pairwise_cos_sim(torch.as_tensor(a), torch.as_tensor(b))
-
-
 def _ask(task: Any) -> tuple[list[str], dict[str, float]]:
     """The distinct texts that ``mteb`` asks for in a task, and what it makes of random vectors."""
     asked: dict[str, None] = {}
@@ -158,7 +134,7 @@ def run_task(task: Any, vectors: Callable[[Sequence[str]], Vectors]) -> dict[str
         from mteb.models import ModelMeta
 
         result = mteb.evaluate(
-            _Model(vectors, ModelMeta.create_empty()), task, cache=None, co2_tracker=False, show_progress_bar=False
+            MtebModel(vectors, ModelMeta.create_empty()), task, cache=None, co2_tracker=False, show_progress_bar=False
         )
     (found,) = result.task_results
     (scores,) = found.scores[TEST]
