@@ -1,0 +1,20 @@
+"""The things that printed commands name, made once for all tests and processes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.docs.placeholders import Store
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # which the processes share
+    made = Path(folder) / "made"
+    made.mkdir(exist_ok=True)
+    return Store(made)
