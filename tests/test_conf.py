@@ -200,6 +200,19 @@ def test_every_experiment_composes(tmp_path: Path, name: str) -> None:
     check_signatures(composed(tmp_path, "train", f"experiment={name}", *roots))
 
 
+@pytest.mark.parametrize(("name", "group"), [("evaluate", "evaluator"), ("train", "data")])
+def test_a_root_that_has_to_be_named_is_missing_until_it_is(tmp_path: Path, name: str, group: str) -> None:
+    # A value that a file only inherits is not taken back by ``???``.
+    files = [path for path in (ROOT / "conf" / group).glob("*.yaml") if "  root: ???" in "  " + path.read_text()]
+    others = ["recipe=labse"] if name == "train" else []
+    known = [
+        path.stem
+        for path in files
+        if OmegaConf.is_missing(config(name, tmp_path, *others, f"{group}={path.stem}")[group], "root")
+    ]
+    assert known == [path.stem for path in files]
+
+
 @pytest.mark.parametrize("evaluator", [name for name in options("evaluator") if name not in ("none", "heldout")])
 def test_evaluation_composes(tmp_path: Path, evaluator: str) -> None:
     check_signatures(composed(tmp_path, "evaluate", f"evaluator={evaluator}"))

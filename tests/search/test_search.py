@@ -227,7 +227,7 @@ def test_a_ready_made_search_runs(tmp_path: Path, name: str) -> None:
         ],
         "paraphrase_margin_scale": [
             "data=labelled", f"data.root={toy_labelled(tmp_path / 'l', groups=60)}", "data.global_batch_size=16",
-            "data.valid_share=0.2", "data.test_share=0.2", "evaluator=labelled", *bert,
+            "data.valid_share=0.2", "data.test_share=0.2", *bert,
         ],
         "oracle_weights": [
             "data=bitext", f"data.root={toy_bitext(tmp_path / 'toy', pairs=100)}", "data.global_batch_size=64",

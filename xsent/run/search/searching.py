@@ -332,7 +332,11 @@ class _Searching:
         one.lock.release()
         self.done_here += 1
         write_trial_page(one.folder)
-        self.write(is_last=False)
+        try:
+            self.write(is_last=False)
+        except Exception:
+            # The study has the trial; a page that cannot be written must not end a search in the middle of the night.
+            log.exception("%s: its table and page are not written anew", self.options.folder)
         say_trial(self.study, self.options, one.number, seconds_left=self._seconds_left())
 
     def _check_data(self, folder: Path, outcome: dict[str, Any]) -> None:
