@@ -91,16 +91,7 @@ def _bitext(evaluator: Any, vectors: Tensor, scores: Scores, found: Evaluation) 
     for item, one in KINDS["bitext"].subsets(evaluator).items():
         ours = found.metrics[f"{evaluator.name}/{item}/accuracy"]
         doubt = _doubtful(*_rows(evaluator, vectors, one), one.target)
-        yield Compared(
-            item,
-            "accuracy",
-            100 * scores[item]["accuracy"],
-            "accuracy",
-            ours,
-            None if is_one else "margin",
-            (ours - doubt, ours + doubt),
-        )
-        yield Compared(item, "f1", 100 * scores[item]["f1"], "accuracy", ours, "f1")
+        yield from _translations(item, scores, "accuracy", ours, doubt, None if is_one else "margin")
 
 
 def _noisy(evaluator: Any, vectors: Tensor, scores: Scores, found: Evaluation) -> Iterator[Compared]:
@@ -108,16 +99,16 @@ def _noisy(evaluator: Any, vectors: Tensor, scores: Scores, found: Evaluation) -
     for item, one in KINDS["noisy"].subsets(evaluator).items():
         ours = _found(evaluator, vectors, one) if is_one else 100 - found.metrics[f"{evaluator.name}/{item}/xsim"]
         doubt = _doubtful(*_rows(evaluator, vectors, one), one.target)
-        yield Compared(
-            item,
-            "accuracy",
-            100 * scores[item]["accuracy"],
-            "100 - xsim",
-            ours,
-            None if is_one else "margin",
-            (ours - doubt, ours + doubt),
-        )
-        yield Compared(item, "f1", 100 * scores[item]["f1"], "100 - xsim", ours, "f1")
+        yield from _translations(item, scores, "100 - xsim", ours, doubt, None if is_one else "margin")
+
+
+def _translations(
+    item: str, scores: Scores, figure: str, ours: float, doubt: float, why: str | None
+) -> Iterator[Compared]:
+    """Accuracy, which equals ours up to what ``doubt`` allows, and F1, which is another figure."""
+    within = (ours - doubt, ours + doubt)
+    yield Compared(item, "accuracy", 100 * scores[item]["accuracy"], figure, ours, why, within)
+    yield Compared(item, "f1", 100 * scores[item]["f1"], figure, ours, "f1")
 
 
 def _gold(evaluator: Any, vectors: Tensor, scores: Scores, found: Evaluation) -> Iterator[Compared]:
