@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xsent.cli.options import add_set
-from xsent.paths import conf_folder
+from xsent.cli.options import add_set, check_encoder
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder
@@ -43,9 +42,7 @@ def add(commands: Any) -> None:
 def _export(given: argparse.Namespace) -> None:
     if (given.trained is None) == (given.encoder is None):
         raise ValueError("expected either a RUN or --encoder NAME")
-    encoders = sorted(path.stem for path in (conf_folder() / "encoder").glob("*.yaml"))
-    if given.encoder is not None and given.encoder not in encoders:
-        raise ValueError(f"encoder {given.encoder!r}: expected one of {', '.join(encoders)}")
+    check_encoder(given.encoder)
     start = time.perf_counter()
     # torch takes seconds to import, and --help needs none of it.
     from xsent.jobs.export import ExportOptions, Wanted, check_targets, export, measure

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xsent.cli.options import add_set, defaults
-from xsent.paths import conf_folder
+from xsent.cli.options import add_set, check_encoder, defaults
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder
@@ -66,9 +65,7 @@ def _mine(given: argparse.Namespace) -> None:
     from xsent.jobs.options import options_from
     from xsent.run import load_config
 
-    encoders = sorted(path.stem for path in (conf_folder() / "encoder").glob("*.yaml"))
-    if given.encoder is not None and given.encoder not in encoders:
-        raise ValueError(f"encoder {given.encoder!r}: expected one of {', '.join(encoders)}")
+    check_encoder(given.encoder)
     config = load_config("mine", given.set + ([f"encoder={given.encoder}"] if given.encoder else []))
     for name, value in vars(given).items():
         if name in config and name != "encoder" and value is not None:

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xsent.cli.options import add_set, defaults
-from xsent.paths import conf_folder
+from xsent.cli.options import add_set, check_encoder, defaults
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder
@@ -88,9 +87,7 @@ def _check(given: argparse.Namespace) -> None:
         raise ValueError("--tasks: expected at least one name; xsent mteb --list shows the local ones")
     if given.output is None:
         raise ValueError("-o: expected a folder for the results")
-    encoders = sorted(path.stem for path in (conf_folder() / "encoder").glob("*.yaml"))
-    if given.encoder is not None and given.encoder not in encoders:
-        raise ValueError(f"encoder {given.encoder!r}: expected one of {', '.join(encoders)}")
+    check_encoder(given.encoder)
 
 
 def _name(given: argparse.Namespace, config: Mapping[str, Any]) -> str:

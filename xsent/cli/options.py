@@ -23,3 +23,10 @@ def defaults(name: str) -> dict[str, Any]:
         if isinstance(choice, dict):
             values |= choice
     return values
+
+
+def check_encoder(name: str | None) -> None:
+    """Raise ``ValueError`` when an encoder is named that ``conf/encoder`` does not have."""
+    encoders = sorted(path.stem for path in (conf_folder() / "encoder").glob("*.yaml"))
+    if name is not None and name not in encoders:
+        raise ValueError(f"encoder {name!r}: expected one of {', '.join(encoders)}")
