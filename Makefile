@@ -48,7 +48,7 @@ docs: $(VENV)/.docs
 # Exports with the oldest sentence-transformers that the extra `st` admits; `make test` has the newest.
 oldest: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/oldest sentence-transformers==5.4.0
-	PYTHONPATH=$(VENV)/oldest $(PYTEST) tests/models/export tests/jobs/test_export.py tests/test_cli_export.py -n 2
+	PYTHONPATH=$(VENV)/oldest $(PYTEST) tests/models/export tests/jobs/export/test_export.py tests/test_cli_export.py -n 2
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

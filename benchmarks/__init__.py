@@ -1,1 +1,1 @@
-"""What the project promises to be fast at, measured against a peer or a physical limit in the same run."""
+"""Benchmarks: speed relative to a peer or a physical limit that is measured in the same run."""

@@ -1,4 +1,4 @@
-"""``make bench``: every benchmark, each in a process of its own."""
+"""``make bench``: run each benchmark in its own process."""
 
 from __future__ import annotations
 

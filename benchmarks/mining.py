@@ -1,8 +1,8 @@
-"""``xsent mine`` from end to end: exact against its matrix products, cells at a million lines, planted translations.
+"""``xsent mine`` from end to end: exact search, inverted file at a million lines, planted translations.
 
     python -m benchmarks.mining exact|cells|planted [--rows N] [--bitext FOLDER]
 
-Files are made from the bitext (``XSENT_DATA``) in a temporary folder; peak memory is that of the command's process.
+The files come from the bitext (``XSENT_DATA``), in a temporary folder; peak memory is that of the command's process.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import numpy as np
 import torch
 
 from benchmarks.search import products, seconds
-from xsent.evaluation.mining import Threshold, at_threshold, best_threshold
-from xsent.jobs.vectors import StoredVectors
-from xsent.jobs.work import WorkFolder
-from xsent.models.static_encoder import StaticEncoder
+from xsent.evaluation.search.mining import Threshold, at_threshold, best_threshold
+from xsent.jobs.mining.vectors import StoredVectors
+from xsent.jobs.work_folder import WorkFolder
+from xsent.models.encoders.static import StaticEncoder
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data"))
@@ -38,34 +38,34 @@ PAIRS, ALONE = 20_000, 100_000  # planted pairs, and sentences without a partner
 THRESHOLD = 1.06  # CCMatrix, Schwenk et al. 2021 (arXiv:1911.04944)
 
 
-class Taken(NamedTuple):
-    """What a command took."""
+class Cost(NamedTuple):
+    """Time and memory of a command."""
 
     seconds: float
     gib: float  # peak memory
 
 
 def pairs_of(bitext: Path, lang: str) -> list[tuple[str, str]]:
-    """(other language, English) of one file."""
+    """Pairs (other language, English) of a file."""
     with gzip.open(bitext / f"en-{lang}.tsv.gz", "rt", encoding="utf-8", newline="\n") as file:
         return [(columns[1], columns[0]) for line in file if (columns := line.rstrip("\n").split("\t"))]
 
 
 def shuffled_pairs(bitext: Path, languages: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of some files in which every sentence is in one pair only."""
+    """Pairs of several files, without pairs that repeat a sentence."""
     pairs = [pair for lang in languages for pair in pairs_of(bitext, lang)]
     random.Random(0).shuffle(pairs)
-    seen: set[str] = set()
-    kept = []
+    sentences: set[str] = set()
+    distinct = []
     for pair in pairs:
-        if not seen.intersection(pair):
-            seen.update(pair)
-            kept.append(pair)
-    return kept
+        if not sentences.intersection(pair):
+            sentences.update(pair)
+            distinct.append(pair)
+    return distinct
 
 
 def repeated(pairs: Sequence[tuple[str, str]], rows: int) -> Iterator[tuple[str, str]]:
-    """The pairs, and then again with a word left out and two others swapped, until there are enough."""
+    """The pairs, then variants of them with one word removed and two swapped, up to ``rows``."""
     rng = random.Random(1)
     for row in range(rows):
         pair = pairs[row % len(pairs)]
@@ -81,28 +81,28 @@ def _perturbed(sentence: str, rng: random.Random) -> str:
     return " ".join(words)
 
 
-def mine(folder: Path, *more: str) -> Taken:
+def mine(folder: Path, *options: str) -> Cost:
     """Run the command on ``folder/source.txt`` and ``target.txt``; it writes ``mined.tsv`` there."""
     files = [str(folder / name) for name in ("source.txt", "target.txt")]
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "xsent.cli", "mine", *files, "-o", str(folder / "mined.tsv"), *more], cwd=ROOT
+        [sys.executable, "-m", "xsent.cli", "mine", *files, "-o", str(folder / "mined.tsv"), *options], cwd=ROOT
     )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"mining failed with status {process.returncode}")
-    return Taken(time.perf_counter() - start, usage.ru_maxrss / 2**20)
+    return Cost(time.perf_counter() - start, usage.ru_maxrss / 2**20)
 
 
 def write_sides(folder: Path, source: Sequence[str], target: Sequence[str]) -> None:
-    """One sentence a line."""
+    """Write one sentence per line."""
     (folder / "source.txt").write_text("\n".join(source) + "\n", encoding="utf-8")
     (folder / "target.txt").write_text("\n".join(target) + "\n", encoding="utf-8")
 
 
 def exact(bitext: Path, rows: int, folder: Path) -> None:
-    """All pairs of ``rows`` x ``rows`` sentences, to the time of the products and the encoding alone."""
+    """Exact search of ``rows`` x ``rows`` sentences, relative to matrix products and encoding alone."""
     source, target = (list(side) for side in zip(*shuffled_pairs(bitext, LANGUAGES)[:rows], strict=True))
     write_sides(folder, source, target)
     mini = StaticEncoder.load(name="mini", path=None)
@@ -114,25 +114,25 @@ def exact(bitext: Path, rows: int, folder: Path) -> None:
 
     encoding = seconds(encode)
     before = seconds(lambda: products(x, y))
-    taken = mine(folder, "--search", "exact")
+    cost = mine(folder, "--search", "exact")
     after = seconds(lambda: products(x, y))
     bare = (before + after) / 2 + encoding
     print(f"xsent mine, exact, {len(source):,} x {len(target):,}, mini, {torch.get_num_threads()} threads")
     print(f"  products alone     {before:8.1f} s before, {after:.1f} s after; encoding alone {encoding:.1f} s")
-    print(f"  the whole command  {taken.seconds:8.1f} s, {taken.seconds / bare:.2f} x both (limit {EXACT_LIMIT})")
-    print(f"  peak memory        {taken.gib:8.2f} GiB")
+    print(f"  the whole command  {cost.seconds:8.1f} s, {cost.seconds / bare:.2f} x both (limit {EXACT_LIMIT})")
+    print(f"  peak memory        {cost.gib:8.2f} GiB")
 
 
 def cells(bitext: Path, rows: int, folder: Path) -> None:
-    """Approximate search among ``rows`` x ``rows`` sentences: time, memory, and what it misses."""
+    """Approximate search of ``rows`` x ``rows`` sentences: time, memory, recall."""
     source, target = zip(*repeated(shuffled_pairs(bitext, LANGUAGES), rows), strict=True)
     write_sides(folder, source, target)
     del source, target
-    taken = mine(folder, "--search", "cells", "--keep-work")
+    cost = mine(folder, "--search", "cells", "--keep-work")
     limit_s, limit_gib, limit_recall = CELLS_LIMITS
     print(f"xsent mine, cells, {rows:,} x {rows:,} lines, mini, {torch.get_num_threads()} threads")
-    print(f"  the whole command  {taken.seconds:8.1f} s (limit {limit_s})")
-    print(f"  peak memory        {taken.gib:8.2f} GiB (limit {limit_gib})")
+    print(f"  the whole command  {cost.seconds:8.1f} s (limit {limit_s})")
+    print(f"  peak memory        {cost.gib:8.2f} GiB (limit {limit_gib})")
     work = WorkFolder(folder / "mined.tsv.work")
     for queries, pool, kind in (("source", "target", "search"), ("target", "source", "answer")):
         share = recall(work, queries, pool, kind)
@@ -140,7 +140,7 @@ def cells(bitext: Path, rows: int, folder: Path) -> None:
 
 
 def recall(work: WorkFolder, queries: str, pool: str, kind: str) -> float:
-    """Share of some queries whose best neighbour is as near as the nearest of all."""
+    """Share of sampled queries whose result is as near as the exact nearest neighbour."""
     vectors = {side: _vectors(work, side) for side in (queries, pool)}
     scores = np.concatenate([work.array(kind, number, "scores")[:, 0] for number in range(_shards(work, kind))])
     chosen = np.sort(np.random.default_rng(0).choice(len(scores), min(QUERIES, len(scores)), replace=False))
@@ -162,26 +162,26 @@ def _shards(work: WorkFolder, kind: str) -> int:
 
 
 def planted(bitext: Path, rows: int, folder: Path) -> None:
-    """How many of ``rows`` pairs are found among five times as many sentences without a partner, on either side."""
+    """Precision and recall of ``rows`` pairs among five times as many unpaired sentences on either side."""
     alone = rows * ALONE // PAIRS
     pairs = shuffled_pairs(bitext, ["de"])
     gold = dict(pairs[:rows])
-    # English of other pairs, and of French ones where the German file cannot fill both sides.
-    known = {english for _, english in pairs[: rows + alone]}
-    others = [*pairs[rows + alone :], *shuffled_pairs(bitext, ["fr"])]
-    lonely = dict.fromkeys(english for _, english in others if english not in known)
+    # English sentences of other German pairs, then of French ones.
+    paired = {english for _, english in pairs[: rows + alone]}
+    unused = [*pairs[rows + alone :], *shuffled_pairs(bitext, ["fr"])]
+    unpaired = dict.fromkeys(english for _, english in unused if english not in paired)
     source = [german for german, _ in pairs[: rows + alone]]
-    target = [*gold.values(), *list(lonely)[:alone]]
+    target = [*gold.values(), *list(unpaired)[:alone]]
     for side in (source, target):
         random.Random(1).shuffle(side)
     write_sides(folder, source, target)
-    taken = mine(folder)
+    cost = mine(folder)
     lines = (folder / "mined.tsv").read_text(encoding="utf-8").split("\n")[1:-1]
-    found = [line.split("\t") for line in lines]
-    scores = torch.tensor([float(row[0]) for row in found], dtype=torch.float64)
-    is_gold = torch.tensor([gold.get(row[3].replace("\t", " ")) == row[4] for row in found])
+    mined = [line.split("\t") for line in lines]
+    scores = torch.tensor([float(row[0]) for row in mined], dtype=torch.float64)
+    is_gold = torch.tensor([gold.get(row[3].replace("\t", " ")) == row[4] for row in mined])
     print(f"xsent mine, {len(gold):,} German-English pairs among {len(source):,} x {len(target):,} sentences, mini")
-    print(f"  the whole command  {taken.seconds:.1f} s, {taken.gib:.2f} GiB")
+    print(f"  the whole command  {cost.seconds:.1f} s, {cost.gib:.2f} GiB")
     _print_shares("the given threshold", at_threshold(scores, is_gold, len(gold), THRESHOLD))
     _print_shares("the best threshold (chosen on the same gold)", best_threshold(scores, is_gold, len(gold)))
 
@@ -192,16 +192,16 @@ def _print_shares(name: str, at: Threshold) -> None:
 
 
 def main() -> None:
-    """Make the files, mine them, print what it took and found."""
+    """Write the files, mine them, print the measurements."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    ways = {"exact": (exact, 200_000), "cells": (cells, 1_000_000), "planted": (planted, PAIRS)}
-    parser.add_argument("way", choices=ways)
+    commands = {"exact": (exact, 200_000), "cells": (cells, 1_000_000), "planted": (planted, PAIRS)}
+    parser.add_argument("command", choices=commands)
     parser.add_argument("--rows", type=int, help="sentences of a side; of planted: pairs")
     parser.add_argument("--bitext", type=Path, default=DATA / "bitext")
     options = parser.parse_args()
-    way, rows = ways[options.way]
+    command, rows = commands[options.command]
     with tempfile.TemporaryDirectory() as folder:
-        way(options.bitext, options.rows or rows, Path(folder))
+        command(options.bitext, options.rows or rows, Path(folder))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""``xsent noise``: sentences a second of each transformation, of the mixture, and of the whole command.
+"""Throughput of noise: sentences per second of each transformation, the mixture, and the command ``xsent noise``.
 
     python -m benchmarks.noise [--rows 200000] [--resources DIR]
 
-Sentences are a sample of the English ones under ``XSENT_DATA``. Single transformations run in this process; the command
-reads and writes files, with one process and with two, and its start-up is measured on a file of one line.
+Sentences are sampled from the English ones of ``XSENT_DATA``. Transformations run in this process; the command runs
+with one and two processes, and a file of one line measures its start-up.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Noiser
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data"))
-TARGET = 20_000  # sentences a second of mix_all with two processes on two cores
+TARGET = 20_000  # sentences per second of mix_all with two processes on two cores
 SAMPLE = 4_000  # sentences for each transformation
 
 
 def sample(rows: int) -> list[str]:
-    """Some English sentences, in random order."""
+    """Random English sentences."""
     with gzip.open(DATA / "english" / "english.tsv.gz", "rt", encoding="utf-8", newline="\n") as file:
         sentences = [line.split("\t", maxsplit=1)[0] for line in file]
     random.Random(0).shuffle(sentences)
@@ -39,26 +39,26 @@ def sample(rows: int) -> list[str]:
 
 
 def rate(noiser: Noiser, sentences: Sequence[str]) -> float:
-    """Sentences a second in this process; the best of three rounds, word lists built before."""
+    """Sentences per second in this process; the best of three rounds, after loading the word lists."""
     noiser(sentences[0], 0)
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
-        for _ in noiser.noised(sentences, range(len(sentences))):
+        for _ in noiser.apply(sentences, range(len(sentences))):
             pass
         seconds.append(time.perf_counter() - start)
     return len(sentences) / min(seconds)
 
 
-class Taken(NamedTuple):
-    """What a command took."""
+class Cost(NamedTuple):
+    """Time of a command."""
 
     seconds: float
-    cpu: float  # seconds of all its processes together: what a busy machine does not stretch much
+    cpu: float  # seconds of all its processes, less affected by a busy machine
 
 
-def command(source: Path, workers: int, resources: str | None) -> Taken:
-    """Run the whole command, its log included."""
+def command(source: Path, workers: int, resources: str | None) -> Cost:
+    """Run the command with its log."""
     output = source.with_name("noisy.txt")
     options = ["-o", str(output), "--log", str(source.with_name("log.tsv")), "--workers", str(workers)]
     options += ["--resources", resources] if resources else []
@@ -70,7 +70,7 @@ def command(source: Path, workers: int, resources: str | None) -> Taken:
         stderr=subprocess.PIPE,
     )
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Taken(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return Cost(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def main() -> None:
@@ -88,18 +88,18 @@ def main() -> None:
     for transform in (*TRANSFORMATIONS, MIX_ALL):
         print(f"  {transform:7} {rate(noiser.with_transform(transform), sentences[:SAMPLE]):10,.0f} sentences/s")
     with tempfile.TemporaryDirectory() as folder:
-        one, whole = Path(folder) / "one.txt", Path(folder) / "whole.txt"
-        one.write_text(sentences[0] + "\n", encoding="utf-8")
-        whole.write_text("".join(sentence + "\n" for sentence in sentences), encoding="utf-8")
+        line, corpus = Path(folder) / "line.txt", Path(folder) / "corpus.txt"
+        line.write_text(sentences[0] + "\n", encoding="utf-8")
+        corpus.write_text("".join(sentence + "\n" for sentence in sentences), encoding="utf-8")
         for workers in (1, 2):
-            start_up = command(one, workers, options.resources)
-            taken = command(whole, workers, options.resources)
-            reached = len(sentences) / (taken.seconds - start_up.seconds)
-            each = 1e6 * (taken.cpu - start_up.cpu) / len(sentences)
-            limit = f", {reached / TARGET:.2f} x the target of {TARGET:,}" if workers == 2 else ""
+            start_up = command(line, workers, options.resources)
+            cost = command(corpus, workers, options.resources)
+            speed = len(sentences) / (cost.seconds - start_up.seconds)
+            cpu_time = 1e6 * (cost.cpu - start_up.cpu) / len(sentences)
+            limit = f", {speed / TARGET:.2f} x the target of {TARGET:,}" if workers == 2 else ""
             print(
-                f"  the command, workers={workers}: {reached:,.0f} sentences/s{limit}; {each:.0f} us of CPU each;"
-                f" {taken.seconds:.1f} s, {start_up.seconds:.1f} of them start-up"
+                f"  the command, workers={workers}: {speed:,.0f} sentences/s{limit}; {cpu_time:.0f} us of CPU each;"
+                f" {cost.seconds:.1f} s, {start_up.seconds:.1f} of them start-up"
             )
 
 

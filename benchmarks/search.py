@@ -1,7 +1,7 @@
-"""Exact search in both directions against its matrix products alone: time, ratio, peak memory.
+"""Exact search in both directions relative to its matrix products: time, ratio, peak memory.
 
-``python -m benchmarks.search [--rows 100000]``; the products are timed first and last, so that a machine that
-changes its pace shows.
+``python -m benchmarks.search [--rows 100000]``; the products are timed first and last, to show
+changes of the machine's speed.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from xsent.evaluation.search import COLUMNS, ROWS, knn, knn_both
+from xsent.evaluation.search.exact import COLUMNS, ROWS, knn, knn_both
 
 DIM, K = 256, 4
 LIMIT, MEMORY_LIMIT = 1.5, 2.0  # times the products; GiB
 
 
 def products(x: Tensor, y: Tensor) -> None:
-    """All products, in the tiles of the search, nothing kept."""
+    """Compute all products in the tiles of the search; keep none."""
     buffer = torch.empty(ROWS * COLUMNS)
     for column in range(0, len(y), COLUMNS):
         y_tile = y[column : column + COLUMNS]
@@ -31,7 +31,7 @@ def products(x: Tensor, y: Tensor) -> None:
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """How long one call takes."""
+    """Duration of a call."""
     start = time.perf_counter()
     run()
     return time.perf_counter() - start

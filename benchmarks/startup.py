@@ -1,4 +1,4 @@
-"""How long ``import xsent`` and ``python train.py --help`` take: whole processes, the median of five."""
+"""Start-up time of ``import xsent`` and ``python train.py --help``: whole processes, median of five."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COMMANDS = {
 def main() -> None:
     """Print one line per command."""
     for name, (command, limit) in COMMANDS.items():
-        taken = []
+        durations = []
         for _ in range(5):
             start = time.perf_counter()
             subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-            taken.append(time.perf_counter() - start)
-        print(f"{name:20} {statistics.median(taken):6.2f} s (limit {limit} s)")
+            durations.append(time.perf_counter() - start)
+        print(f"{name:20} {statistics.median(durations):6.2f} s (limit {limit} s)")
 
 
 if __name__ == "__main__":

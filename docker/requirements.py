@@ -1,6 +1,6 @@
-"""Say what pyproject.toml requires, with the extras that are named, a line each: requirements.py cpu "st,onnx".
+"""Print the requirements in pyproject.toml and in the named extras, one per line: requirements.py cpu "st,onnx".
 
-So that an image installs the packages before it copies the code.
+An image can thus install the packages before it copies the code.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from pathlib import Path
 
 
 def requirements(pyproject: Path, extras: list[str]) -> list[str]:
-    """What the project and its extras require; extras of extras are followed.
+    """Requirements of the project and of its extras, including nested extras.
 
     Raises:
-        ValueError: there is no such extra.
+        ValueError: an unknown extra.
     """
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
-    known: dict[str, list[str]] = project["optional-dependencies"]
-    found, waiting, seen = list(project["dependencies"]), list(extras), set()
-    while waiting:
-        extra = waiting.pop(0)
-        if extra not in known:
-            raise ValueError(f"{pyproject}: no extra {extra!r}; there are {', '.join(sorted(known))}")
-        if extra in seen:
+    available: dict[str, list[str]] = project["optional-dependencies"]
+    result, queue, finished = list(project["dependencies"]), list(extras), set()
+    while queue:
+        extra = queue.pop(0)
+        if extra not in available:
+            raise ValueError(f"{pyproject}: no extra {extra!r}; expected one of {', '.join(sorted(available))}")
+        if extra in finished:
             continue
-        seen.add(extra)
-        for requirement in known[extra]:
-            own = re.fullmatch(rf"{project['name']}\[(.+)\]", requirement)
-            if own:
-                waiting += own[1].split(",")
+        finished.add(extra)
+        for requirement in available[extra]:
+            nested = re.fullmatch(rf"{project['name']}\[(.+)\]", requirement)
+            if nested:
+                queue += nested[1].split(",")
             else:
-                found.append(requirement)
-    return found
+                result.append(requirement)
+    return result
 
 
 if __name__ == "__main__":
-    wanted = [extra for argument in sys.argv[1:] for extra in argument.replace(" ", "").split(",") if extra]
-    sys.stdout.write("".join(f"{line}\n" for line in requirements(Path("pyproject.toml"), wanted)))
+    extra_names = [extra for argument in sys.argv[1:] for extra in argument.replace(" ", "").split(",") if extra]
+    sys.stdout.write("".join(f"{line}\n" for line in requirements(Path("pyproject.toml"), extra_names)))

@@ -1,4 +1,4 @@
-"""Where tests find shared data: ``XSENT_DATA``, by default beside the checkout."""
+"""Fixtures: the repository, shared data (``XSENT_DATA``, by default beside the checkout), reference figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-# Some tests send Ctrl-C; what a shell starts in the background would not mind it.
+# Some tests send Ctrl-C, which processes started in the background of a shell ignore by default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,4 +1,4 @@
-"""Small runs for tests: a toy bitext and a config composed as the command line does."""
+"""Toy data, toy encoders and configs for small runs in tests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
@@ -20,33 +21,39 @@ CONCEPTS = 60
 FOUR_KINDS = ("subtree_deletion", "phrase_replacement", "generalization", "particularization")
 
 
+def existing(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    return path
+
+
 def toy_bitext(folder: Path, pairs: int = 320) -> Path:
-    """Three made-up languages: a concept's word in each is its number with the language's letter."""
+    """Bitext of three made-up languages, whose words correspond one to one."""
     rng = random.Random(0)
     folder.mkdir(parents=True, exist_ok=True)
     for lang in ("de", "fr", "es"):
         rows = []
         for _ in range(pairs):
             concepts = [rng.randrange(CONCEPTS) for _ in range(4)]
-            rows.append(f"{_say('e', concepts)}\t{_say(lang[0], concepts)}\ttoy")
+            rows.append(f"{toy_words('e', concepts)}\t{toy_words(lang[0], concepts)}\ttoy")
         (folder / f"en-{lang}.tsv").write_text("\n".join(rows) + "\n")
     return folder
 
 
-def _say(letter: str, concepts: list[int]) -> str:
+def toy_words(letter: str, concepts: list[int]) -> str:
     return " ".join(letter + chr(97 + number // 10) + chr(107 + number % 10) for number in concepts)
 
 
 def toy_labelled(folder: Path, groups: int = 250) -> Path:
-    """Labelled pairs in one made-up language and another: the same concepts (1), or one of them another (0)."""
+    """Labelled pairs of two made-up languages: equal concepts (1) or one of four different (0)."""
     rng = random.Random(0)
     folder.mkdir(parents=True, exist_ok=True)
     rows = ["sentence1\tsentence2\tlabel"]
     for _ in range(groups):
         concepts = rng.sample(range(CONCEPTS), 4)
-        other = [*concepts[:3], rng.choice([one for one in range(CONCEPTS) if one not in concepts])]
-        anchor = _say("e", concepts)
-        rows += [f"{anchor}\t{_say('d', concepts)}\t1", f"{anchor}\t{_say('d', other)}\t0"]
+        different = [*concepts[:3], rng.choice([concept for concept in range(CONCEPTS) if concept not in concepts])]
+        anchor = toy_words("e", concepts)
+        rows += [f"{anchor}\t{toy_words('d', concepts)}\t1", f"{anchor}\t{toy_words('d', different)}\t0"]
     (folder / "train.tsv").write_text("\n".join(rows) + "\n")
     return folder
 
@@ -55,7 +62,7 @@ def toy_sentences(folder: Path, sentences: int = 400) -> Path:
     """One file of clean sentences of a made-up language."""
     rng = random.Random(0)
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [_say("e", [rng.randrange(CONCEPTS) for _ in range(6)]) for _ in range(sentences)]
+    rows = [toy_words("e", [rng.randrange(CONCEPTS) for _ in range(6)]) for _ in range(sentences)]
     (folder / "clean.txt").write_text("\n".join(rows) + "\n")
     return folder / "clean.txt"
 
@@ -63,9 +70,9 @@ def toy_sentences(folder: Path, sentences: int = 400) -> Path:
 def toy_divergences(path: Path, seeds: int = 160) -> Path:
     """Seeds and divergences of two made-up languages.
 
-    A divergence has source words of another sort, the last ten concepts: two if it is a coarse one, else one.
+    Only divergences contain the last ten concepts, in the source: two in coarse divergences, one in fine ones.
     """
-    from xsent.text.divergences.record import Divergence, to_json
+    from xsent.text.divergences.json_format import Divergence, to_json
 
     rng = random.Random(0)
     lines = []
@@ -74,11 +81,18 @@ def toy_divergences(path: Path, seeds: int = 160) -> Path:
         for kind in ("seed", *FOUR_KINDS):
             changed = 0 if kind == "seed" else 2 if kind in FOUR_KINDS[:2] else 1
             odd = [rng.randrange(CONCEPTS - 10, CONCEPTS) for _ in range(changed)]
-            words, labels = _say("e", [*source[: 5 - changed], *odd]), ("O",) * (5 - changed) + ("CHA",) * changed
+            words, labels = toy_words("e", [*source[: 5 - changed], *odd]), ("O",) * (5 - changed) + ("CHA",) * changed
             record = Divergence(
-                f"s{number}", kind, "source" if changed else "", tuple(words.split()),
-                tuple(_say("f", target).split()), labels, ("O",) * 5, "", "toy",
-            )  # fmt: skip
+                f"s{number}",
+                kind,
+                "source" if changed else "",
+                tuple(words.split()),
+                tuple(toy_words("f", target).split()),
+                labels,
+                ("O",) * 5,
+                "",
+                "toy",
+            )
             lines.append(to_json(record))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -89,13 +103,13 @@ def toy_bert(folder: Path) -> Path:
     import torch
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
-    words = [_say(letter, [number]) for letter in "edfs" for number in range(CONCEPTS)]
+    words = [toy_words(letter, [number]) for letter in "edfs" for number in range(CONCEPTS)]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]) + "\n")
     BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=32).save_pretrained(folder)
     torch.manual_seed(0)
     size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    # The usual standard deviation of 0.02 would make all sentences alike.
+    # With the usual standard deviation of 0.02 all sentences would have almost the same vector.
     BertModel(
         BertConfig(vocab_size=5 + len(words), max_position_embeddings=40, initializer_range=0.5, **size)
     ).save_pretrained(folder)
@@ -110,16 +124,22 @@ def config(name: str, tmp_path: Path, *overrides: str) -> DictConfig:
     return cfg
 
 
-def toy_overrides(root: Path, *more: str) -> list[str]:
-    """A run on ``toy_bitext`` that takes seconds."""
+def toy_overrides(root: Path, *overrides: str) -> list[str]:
+    """Options of a run on ``toy_bitext`` that takes seconds."""
     return [
-        "data=bitext", f"data.root={root}", "data.global_batch_size=64", "data.valid_share=0.1",
-        "data.test_share=0.1", "pictures=none", "logger=none", *more,
-    ]  # fmt: skip
+        "data=bitext",
+        f"data.root={root}",
+        "data.global_batch_size=64",
+        "data.valid_share=0.1",
+        "data.test_share=0.1",
+        "pictures.pairs_per_language=0",
+        "logger=none",
+        *overrides,
+    ]
 
 
 def tiny_static() -> list[str]:
-    """A small static encoder, trained from scratch."""
+    """Options of a small static encoder, trained from scratch."""
     return ["encoder=static", "encoder.dim=32", "encoder.vocab_size=300", "recipe.tokenizer_sentences=500"]
 
 
@@ -132,9 +152,12 @@ def state_of(path: Path) -> dict[str, Any]:
 
 
 def train_as_command(overrides: Sequence[str]) -> None:
-    """``python train.py`` in a process of its own, which may add others to itself."""
-    done = subprocess.run(
-        [sys.executable, "train.py", *overrides], cwd=ROOT, capture_output=True, text=True,
+    """Run ``python train.py`` in a new process, which may start further ones."""
+    process = subprocess.run(
+        [sys.executable, "train.py", *overrides],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    )
+    assert process.returncode == 0, process.stderr[-3000:]

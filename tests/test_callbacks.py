@@ -1,4 +1,4 @@
-"""What happens around training, in the order in which it happens."""
+"""Order of evaluation, threshold and checkpoints; unknown monitored metrics are refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers import config, toy_bert
 from xsent.run import train
-from xsent.text.divergences.record import Divergence, to_json
+from xsent.text.divergences.json_format import Divergence, to_json
 
 HELD_OUT = "val/divergence_heldout/synthetic"
 
@@ -19,29 +19,40 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small BERT, and seeds of two words a side with a divergence that has another second word."""
     folder = tmp_path_factory.mktemp("divergences")
     toy_bert(folder / "bert")
-    same, changed = ("O", "O"), ("O", "CHA")
+    unchanged, changed = ("O", "O"), ("O", "CHA")
     words = [chr(97 + number // 10) + chr(107 + number % 10) for number in range(60)]
     records = []
     for seed in range(24):
         target = (f"f{words[seed]}", f"f{words[seed + 1]}")
         source = (f"e{words[seed]}", f"e{words[seed + 1]}")
-        other = (f"e{words[seed]}", f"e{words[seed + 30]}")
+        divergent = (f"e{words[seed]}", f"e{words[seed + 30]}")
         records += [
-            Divergence(str(seed), "seed", "", source, target, same, same, "", ""),
-            Divergence(str(seed), "generalization", "source", other, target, changed, changed, "", ""),
+            Divergence(str(seed), "seed", "", source, target, unchanged, unchanged, "", ""),
+            Divergence(str(seed), "generalization", "source", divergent, target, changed, changed, "", ""),
         ]
     (folder / "made.jsonl").write_text("".join(to_json(record) + "\n" for record in records))
     return folder
 
 
-def overrides(folder: Path, *more: str) -> list[str]:
+def overrides(folder: Path, *options: str) -> list[str]:
     return [
-        "recipe=divergence", "sampling=lexical_substitution", "encoder=mbert", f"encoder.path={folder / 'bert'}",
+        "recipe=divergence",
+        "recipe/divergence/sampling=lexical_substitution",
+        "encoder=mbert",
+        f"encoder.path={folder / 'bert'}",
         "encoder.max_length=null",
-        f"data.root={folder / 'made.jsonl'}", "data.train_seeds=12", "data.valid_seeds=8", "data.test_seeds=4",
-        "data.global_batch_size=6", "recipe.max_length=16", "recipe.optimizer.lr=0.001", "trainer.max_epochs=3",
-        "trainer.enable_progress_bar=false", "evaluate_every_n_epochs=1", *more,
-    ]  # fmt: skip
+        f"data.root={folder / 'made.jsonl'}",
+        "data.train_seeds=12",
+        "data.valid_seeds=8",
+        "data.test_seeds=4",
+        "data.global_batch_size=6",
+        "recipe.max_length=16",
+        "recipe.optimizer.lr=0.001",
+        "trainer.max_epochs=3",
+        "trainer.enable_progress_bar=false",
+        "evaluate_every_n_epochs=1",
+        *options,
+    ]
 
 
 def test_the_evaluator_sees_the_threshold_of_its_own_epoch_and_is_seen_by_the_checkpoints(
@@ -66,7 +77,7 @@ def test_the_evaluator_sees_the_threshold_of_its_own_epoch_and_is_seen_by_the_ch
     [
         (f"{HELD_OUT}/f2", []),
         ("val/divergence_heldout/original/synthetic/f1", []),  # a judge of pairs has no spaces
-        (f"{HELD_OUT}/union_f1_div", ["objective=divergence_margin"]),  # words are not tagged
+        (f"{HELD_OUT}/union_f1_div", ["recipe/divergence/objective=margin"]),  # words are not tagged
     ],
 )
 def test_a_figure_that_a_judge_does_not_get_is_refused_before_training(

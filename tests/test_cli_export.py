@@ -1,4 +1,4 @@
-"""``xsent export`` as a user types it."""
+"""``xsent export`` on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 import xsent
 from tests.helpers import config, toy_bitext, toy_overrides
 from xsent.cli import main
-from xsent.models.disentangled import DisentangledEncoder
+from xsent.models.encoders.disentangled import DisentangledEncoder
 from xsent.run import train
 
 
@@ -25,7 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def said(caplog: pytest.LogCaptureFixture) -> str:
+def last_message(caplog: pytest.LogCaptureFixture) -> str:
     return caplog.messages[-1]
 
 
@@ -34,7 +34,7 @@ def test_both_heads_of_a_run_are_exported(run: Path, tmp_path: Path, caplog: pyt
     meaning, language = tmp_path / "meaning", tmp_path / "language"
     caplog.set_level(logging.INFO)
     assert main(["export", str(run), "-o", str(meaning), "--language-head", str(language)]) == 0
-    assert f"exported to {language}: 7 files" in said(caplog)
+    assert f"exported to {language}: 7 files" in last_message(caplog)
     assert {path.name for path in tmp_path.iterdir()} == {"meaning", "language"}  # nothing is left beside them
     assert len({path.stat().st_mode for path in meaning.rglob("*") if path.is_file()}) == 1  # everybody may read them
     trained = xsent.load_encoder(run)
@@ -42,49 +42,47 @@ def test_both_heads_of_a_run_are_exported(run: Path, tmp_path: Path, caplog: pyt
     texts = ["ak bl cm dn", "", "𐍈"]
     for folder in (meaning, language):
         model = sentence_transformers.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-        found = model.encode(texts, convert_to_tensor=True)
-        torch.testing.assert_close(found, trained.encode(texts, space=folder.name), rtol=0, atol=1e-5)
+        embeddings = model.encode(texts, convert_to_tensor=True)
+        torch.testing.assert_close(embeddings, trained.encode(texts, space=folder.name), rtol=0, atol=1e-5)
     card = (meaning / "README.md").read_text()
     assert "| variant | dream |" in card
     assert str(tmp_path) not in card
     assert main(["export", str(run), "-o", str(meaning)]) == 1
-    assert "nothing is overwritten" in said(caplog)
+    assert "nothing is overwritten" in last_message(caplog)
 
 
 def test_a_run_without_a_checkpoint_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "run").mkdir()
     assert main(["export", str(tmp_path / "run"), "-o", str(tmp_path / "out")]) == 1
-    assert "best.ckpt: no such checkpoint" in said(caplog)
+    assert "best.ckpt: no such checkpoint" in last_message(caplog)
     assert not (tmp_path / "out").exists()
 
 
-def test_an_encoder_that_needs_our_code_is_refused_with_what_to_use(
+def test_an_encoder_that_needs_xsent_is_refused_with_code_to_load_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     options = ["--encoder", "static_characters", "--set", "encoder.dim=6"]
     assert main(["export", *options, "-o", str(tmp_path / "out")]) == 1
-    assert "StaticCharacterEncoder: its n-grams of characters are hashed by code of ours" in said(caplog)
-    line = said(caplog).partition("Use it as it is: ")[2]
+    assert "StaticCharacterEncoder: no tokenizer gives the ids of hashed character n-grams" in last_message(caplog)
+    line = last_message(caplog).partition("Use it as it is: ")[2]
     names: dict[str, Any] = {}
     exec(line, names)
     assert names["encoder"].encode(["one", "two"]).shape == (2, 6)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_command_that_names_nothing_or_two_things_is_refused(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_export_needs_either_a_run_or_an_encoder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for arguments in ([], ["some/run", "--encoder", "mini"]):
         assert main(["export", *arguments, "-o", str(tmp_path / "out")]) == 1
-        assert "expected either a RUN or --encoder NAME" in said(caplog)
+        assert "expected either a RUN or --encoder NAME" in last_message(caplog)
     assert main(["export", "--encoder", "minni", "-o", str(tmp_path / "out")]) == 1
-    assert "encoder 'minni': expected one of" in said(caplog)
+    assert "encoder 'minni': expected one of" in last_message(caplog)
 
 
 def test_a_language_head_of_an_encoder_without_heads_is_refused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    target, other = str(tmp_path / "out"), str(tmp_path / "other")
-    assert main(["export", "--encoder", "mini", "-o", target, "--language-head", other]) == 1
-    assert "--language-head" in said(caplog)
+    target, language = str(tmp_path / "out"), str(tmp_path / "other")
+    assert main(["export", "--encoder", "mini", "-o", target, "--language-head", language]) == 1
+    assert "--language-head" in last_message(caplog)
     assert not (tmp_path / "out").exists()

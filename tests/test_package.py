@@ -1,4 +1,4 @@
-"""What an installed xsent consists of."""
+"""Packages of an installed xsent."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from tests.helpers import ROOT
 def test_every_package_is_installed() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         listed = set(tomllib.load(file)["tool"]["setuptools"]["packages"])
-    found = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "xsent").rglob("__init__.py")}
-    assert listed == found | {"xsent.conf"}
+    packages = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "xsent").rglob("__init__.py")}
+    assert listed == packages | {"xsent.conf"}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xsent.version import __version__
+
 if TYPE_CHECKING:
     from xsent.run import load_encoder
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "load_encoder"]
 
 
 def __getattr__(name: str) -> object:
-    # torch takes seconds to import: only those who load an encoder pay for it.
+    # Imported on first use: torch takes seconds.
     if name == "load_encoder":
         from xsent.run import load_encoder
 

@@ -1,4 +1,4 @@
-"""What travels between data, models and recipes: named tuples with shapes, and two protocols."""
+"""Batches with their shapes, and the protocols of encoders and pair judges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Tokens(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """What is known of B translation pairs beside their text or vectors."""
+    """Row, group and languages of B pairs."""
 
     row: Tensor  # (B,) int64, position of the pair in the data set
     group: Tensor  # (B,) int64, pairs of one group share a sentence and are no negatives of each other
@@ -44,7 +44,7 @@ class EmbeddedBatch(NamedTuple):
 
 
 class DistillationBatch(NamedTuple):
-    """B sentences as they were and as a user might have typed them, and what a teacher makes of the former."""
+    """B sentences, their noisy versions and the teacher's vectors of the clean ones."""
 
     standard: Tokens
     noisy: Tokens
@@ -53,9 +53,9 @@ class DistillationBatch(NamedTuple):
 
 
 class RankingBatch(NamedTuple):
-    """B anchors, a paraphrase of each, and K sentences that look like one of the anchors and say something else.
+    """B anchors, a paraphrase of each, and K hard negatives.
 
-    Sentences are numbers of texts in the data module, which gives their tokens; a mega-batch adds more of them.
+    Sentences are indices of texts in the data module, which holds their tokens.
     """
 
     anchor: Tensor  # (B,) int64
@@ -66,22 +66,22 @@ class RankingBatch(NamedTuple):
 
 
 class RankingMasks(NamedTuple):
-    """Which sentence is a negative of which of this device's B pairs; N pairs and H hard negatives in all."""
+    """Negatives of this device's B pairs; N pairs and H hard negatives over all devices."""
 
     in_batch: Tensor  # (B, N) bool, pair k's sentences are negatives of pair i; False at the pair itself
-    own: Tensor  # (B, H) bool, hard negative j belongs to anchor i
-    own_of_positive: Tensor  # (B, H) bool, hard negative j belongs to the anchor's paraphrase
-    others: Tensor  # (B, H) bool, hard negative j belongs to another pair, and may be a negative of pair i
+    hard_of_anchor: Tensor  # (B, H) bool, hard negative j belongs to anchor i
+    hard_of_positive: Tensor  # (B, H) bool, hard negative j belongs to the positive of anchor i
+    hard_of_others: Tensor  # (B, H) bool, hard negative j belongs to another pair and may be a negative of pair i
 
 
 class WordPair(NamedTuple):
-    """A sentence and another that may translate it, as words."""
+    """A sentence and a candidate translation, as words."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
 
 
-IGNORED = -100  # label of a token that nothing is known of: special ones, padding, those of pairs that are not tagged
+IGNORED = -100  # label of tokens without a known tag: special tokens, padding, pairs that are not tagged
 
 
 class PairTokens(NamedTuple):
@@ -94,31 +94,31 @@ class PairTokens(NamedTuple):
 
 
 class DivergenceBatch(NamedTuple):
-    """N pairs of sentences; where items are ranked, the first half and, row by row, more divergent versions of it."""
+    """N pairs; for ranked items the second half holds, row by row, more divergent versions of the first half."""
 
     tokens: PairTokens
     divergent: Tensor  # (N,) int64, 0 for a pair that counts as equivalent
-    token_labels: Tensor  # (N, T) int64, 1 where a token diverges, else 0; ``IGNORED`` where nothing is known
+    token_labels: Tensor  # (N, T) int64, 1 where a token diverges, else 0, or ``IGNORED``
     pairs: Pairs  # of the items: (N,) or (N / 2,)
 
 
 class Judgement(NamedTuple):
-    """What a model that reads both sentences of a pair at once says of it."""
+    """Score and word tags of a pair, by a model that reads both sentences together."""
 
     score: float  # above the threshold: equivalent in meaning; below or equal: divergent
     source: NDArray[np.float32] | None  # (words,) probability that a word diverges; None: words are not tagged
-    target: NDArray[np.float32] | None  # likewise; 0 for words that were cut off
+    target: NDArray[np.float32] | None  # likewise; 0 for truncated words
 
 
 class Parts(NamedTuple):
-    """What a disentangling head makes of B sentence embeddings."""
+    """Meaning and language part of B sentence embeddings."""
 
     meaning: Tensor  # (B, D), the papers' "semantic" embedding
     language: Tensor  # (B, D)
 
 
 class Tokenizer(Protocol):
-    """The half of an encoder that turns text into ids."""
+    """Turns text into token ids."""
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         """Token ids of each sentence, special tokens and truncation included; may be empty."""
@@ -129,45 +129,45 @@ class Tokenizer(Protocol):
         ...
 
     def tokenizer_digest(self) -> str:
-        """Hex digest of everything that decides the ids: vocabulary, prompt, length."""
+        """Hex digest of all that determines the ids: vocabulary, prompt, length."""
         ...
 
 
 class PairJudge(Protocol):
-    """Anything that reads both sentences of a pair at once: a run of ``recipe=divergence``."""
+    """A model that reads both sentences of a pair together, such as a run of ``recipe=divergence``."""
 
     name: str
     tags_words: bool
-    cut_pairs: int  # of the last ``judge``, those too long to be read as a whole
+    truncated_pairs: int  # number of pairs that the last ``judge`` truncated
 
     @property
     def threshold(self) -> float:
-        """Of scores, chosen on the synthetic dev pairs of the run; the paper's is 0."""
+        """Score threshold, chosen on the synthetic dev pairs of the run; 0 in the paper."""
         ...
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
-        """What is said of each pair, in their order."""
+        """One judgement per pair, in order."""
         ...
 
     def digest(self) -> str:
-        """Hex digest of everything that decides the judgements: weights, tokenizer, length."""
+        """Hex digest of all that determines the judgements: weights, tokenizer, length."""
         ...
 
 
 class Embedder(Protocol):
-    """Anything that turns sentences into vectors: an encoder, a run, a baseline."""
+    """Turns sentences into vectors: an encoder, a run, a baseline."""
 
     def encode(self, sentences: Sequence[str], *, progress: bool = False) -> Tensor:
         """Vectors (N, D) float32 on the CPU, row i for sentence i."""
         ...
 
     def digest(self) -> str:
-        """Hex digest of everything that decides the vectors: weights, tokenizer, pooling, prompt, length."""
+        """Hex digest of all that determines the vectors: weights, tokenizer, pooling, prompt, length."""
         ...
 
 
 class FileEmbedder(Protocol):
-    """An embedder that can write its vectors to a file as they come."""
+    """An embedder that can write its vectors to a file while it computes them."""
 
     def encode(self, sentences: Sequence[str], *, progress: bool = False, out: Path | None = None) -> Tensor:
         """As ``Embedder.encode``; with ``out`` the result maps that ``.npy`` file."""

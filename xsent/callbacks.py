@@ -1,4 +1,4 @@
-"""What happens around training: checkpoints, evaluation after each epoch, early stopping that resumes."""
+"""Lightning callbacks: checkpoints, evaluation after each epoch, resumable early stopping."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MODES = {"min": operator.lt, "max": operator.gt}
 
 
 class Checkpoints(Checkpoint):
-    """``last.ckpt`` every so many batches and after every epoch, ``best.ckpt`` when the metric improves.
+    """Saves ``last.ckpt`` every ``every_n_batches`` and after each epoch, ``best.ckpt`` when the metric improves.
 
     Args:
-        folder: where the two are written.
-        monitor: metric that tells which epoch was best; of equals, the first.
-        mode: ``min`` or ``max``, what is best.
-        every_n_batches: how much work a crash may cost.
+        folder: of both files.
+        monitor: metric of the best epoch; the first of equal epochs wins.
+        mode: ``min`` or ``max``.
+        every_n_batches: work that a crash can lose.
     """
 
     def __init__(self, *, folder: str, monitor: str, mode: str, every_n_batches: int) -> None:
@@ -51,8 +51,8 @@ class Checkpoints(Checkpoint):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        # The last batch of an epoch is left to on_train_epoch_end: a checkpoint between the two would
-        # have Lightning train that epoch again.
+        # on_train_epoch_end saves after the last batch: Lightning would train the epoch again from a checkpoint in
+        # between.
         is_last = batch_idx + 1 >= int(trainer.num_training_batches)
         if not is_last and (batch_idx + 1) % self.every_n_batches == 0:
             self._save(trainer, pl_module, self.folder / "last.ckpt")
@@ -73,8 +73,17 @@ class Checkpoints(Checkpoint):
         trainer.save_checkpoint(path)
 
 
+class RunStopper(Checkpoint):
+    """Base of callbacks that can end a run without its final evaluation.
+
+    Lightning calls a ``Checkpoint`` after the callbacks that measure.
+    """
+
+    has_stopped = False
+
+
 class ResumableEarlyStopping(EarlyStopping):
-    """Early stopping that, resumed after it had stopped, does not train one more epoch."""
+    """Early stopping that trains no further epoch when it is resumed after it stopped."""
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if self.wait_count >= self.patience:
@@ -82,18 +91,18 @@ class ResumableEarlyStopping(EarlyStopping):
 
 
 class EvaluateOnValidation(Callback):
-    """Runs the evaluator of validation after each ``every_n_epochs``-th epoch, on every space where there are such.
+    """Runs the validation evaluator after every ``every_n_epochs``-th epoch, on every space of the recipe.
 
-    Logged as ``val/<evaluator>/<space>/<item>/<metric>``, without a space of judgements of pairs; the work is shared
-    among the ranks and nothing is counted twice.
+    Logged as ``val/<evaluator>/<space>/<item>/<metric>``, for pair judges without the space. The work is split over the
+    ranks.
     """
 
     def __init__(self, *, evaluator: Evaluator, every_n_epochs: int) -> None:
         self.evaluator = evaluator
         self.every_n_epochs = every_n_epochs
 
-    # Lightning calls callbacks before the module at the end of validation, where a recipe may choose its threshold;
-    # this hook is later, and those of callbacks that monitor a metric are later still.
+    # At the end of validation Lightning calls callbacks before the module, where a recipe may choose its threshold.
+    # This hook runs later, and before those of callbacks that monitor a metric.
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if (trainer.current_epoch + 1) % self.every_n_epochs:
             return

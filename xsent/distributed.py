@@ -1,4 +1,4 @@
-"""The few things a recipe must know about other devices; W devices, B rows on each."""
+"""Gathering of rows over devices, gradients included; W devices, B rows on each."""
 
 from __future__ import annotations
 
@@ -53,15 +53,14 @@ def gather_rows(x: Tensor) -> Tensor:
 def gather_padded_rows(x: Tensor) -> Tensor:
     """Stack ``x`` (n, ...) of all ranks into (sum of n, ...) in the order of ranks, gradients included.
 
-    n may differ from rank to rank, and be 0. Padded to the largest n, the rows are gathered as ``gather_rows``
-    does, and what it says about the world size holds here. If the rows of any rank need a gradient, every rank has
-    to run the backward pass through the result, since the ranks add up what each of them found.
+    n may differ between ranks and may be 0; rows are padded to the largest n. As for ``gather_rows``, do not multiply
+    the loss by W. If the rows of any rank need a gradient, every rank has to run the backward pass through the result.
     """
     if not is_distributed():
         return x
-    known = gather_rows(torch.tensor([[len(x), x.requires_grad]], device=x.device))  # (W, 2)
-    lengths = known[:, 0].tolist()
-    if known[:, 1].any() and not x.requires_grad and torch.is_grad_enabled():
+    sizes = gather_rows(torch.tensor([[len(x), x.requires_grad]], device=x.device))  # (W, 2)
+    lengths = sizes[:, 0].tolist()
+    if sizes[:, 1].any() and not x.requires_grad and torch.is_grad_enabled():
         x = x.detach().requires_grad_()  # e.g. no row at all: the rank must still take part in the backward pass
     padding = x.new_zeros(max(lengths) - len(x), *x.shape[1:])
     parts = gather_rows(torch.cat([x, padding])).chunk(world_size())
@@ -74,7 +73,7 @@ def gather_uneven_rows(x: Tensor) -> Tensor:
 
 
 def gather_by_index(rows: Tensor, index: Tensor, total: int) -> Tensor:
-    """Put the rows of all ranks where they belong: (n, D) and (n,) -> (total, D), no padding left.
+    """Put the rows of all ranks at their indices: (n, D) and (n,) -> (total, D).
 
     Ranks may hold different n. Every index in ``range(total)`` must be held by some rank.
     """

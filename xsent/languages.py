@@ -1,4 +1,4 @@
-"""Language codes: whatever a file says becomes one ISO 639-3 code."""
+"""Language codes: conversion of any ISO 639 code or locale to ISO 639-3."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from langcodes.tag_parser import LanguageTagError
 def to_iso639_3(code: str) -> str:
     """ISO 639-3 code of a language: ``en``, ``eng``, ``eng_Latn`` and ``en-US`` are all ``eng``.
 
-    A member that stands for its macrolanguage becomes the macrolanguage (``cmn`` is ``zho``, ``arb`` is
-    ``ara``, ``pes`` is ``fas``, ``ayr`` is ``aym``), so that one language has one code whatever corpus it
-    comes from. Script and region are dropped.
+    The main member of a macrolanguage becomes the macrolanguage (``cmn`` is ``zho``, ``arb`` is ``ara``, ``pes`` is
+    ``fas``, ``ayr`` is ``aym``), so that a language has one code in all corpora. Script and region are dropped.
 
     Raises:
         ValueError: no such language; names the code and its nearest known ones.
@@ -25,9 +24,9 @@ def to_iso639_3(code: str) -> str:
         language = langcodes.get(langcodes.get(code).language or "und")
         if not language.is_valid() or language.language in (None, "und"):
             raise LookupError(code)
-        found = language.prefer_macrolanguage().to_alpha3()
+        code3 = language.prefer_macrolanguage().to_alpha3()
         # CLDR, and langcodes with it, calls Tagalog Filipino; the corpora do not.
-        return "tgl" if found == "fil" else found
+        return "tgl" if code3 == "fil" else code3
     except (LookupError, LanguageTagError):
         known = sorted({*LANGUAGE_ALPHA3, *LANGUAGE_ALPHA3.values()})
         near = difflib.get_close_matches(code.lower(), known, n=4, cutoff=0.5)

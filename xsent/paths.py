@@ -1,4 +1,4 @@
-"""Where the files of this package are, and what a file holds."""
+"""Folder of the config files; SHA-256 of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docstrings of this project write shorter than the parser of Google's style reads."""
+"""Griffe extension: one entry per parameter for parameters that a docstring describes together."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ TOGETHER = re.compile(r"^( {4})(\w+(?:, \w+)+)(: .*(?:\n {5,}.*)*)", re.MULTILIN
 
 
 class NamesTogether(griffe.Extension):
-    """Gives each of several parameters that are described together an entry of its own, so that its type is shown."""
+    """Splits ``margin, scale: text`` into one entry per parameter, so that types are shown."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring and (obj.is_function or obj.is_class):
             obj.docstring.value = TOGETHER.sub(_apart, obj.docstring.value)
 
 
-def _apart(found: re.Match[str]) -> str:
-    indent, names, rest = found.groups()
+def _apart(match: re.Match[str]) -> str:
+    indent, names, rest = match.groups()
     return "\n".join(f"{indent}{name}{rest}" for name in names.split(", "))

@@ -1,4 +1,4 @@
-"""Files outside ``docs/`` that pages link to become pages of the site, so one link serves GitHub and the site."""
+"""Site pages for files outside ``docs/`` that pages link to, so that one link works on GitHub and on the site."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-# `](target)` and `](target#anchor)`; addresses with a scheme and anchors of the page itself are left alone.
+# `](target)` and `](target#anchor)`, without absolute addresses and anchors of the same page.
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
-# A block that shows what a file holds: "`xsent/losses/mine.py`:" above it. Nothing but the site paints it.
+# A block under "`xsent/losses/mine.py`:", which the site highlights as Python.
 SHOWN_FILE = re.compile(r"(`[\w./-]+\.py`:\n\n```)text$", re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```[^\S\n]*$", re.MULTILINE | re.DOTALL)
 ALWAYS = ("README.md", "CHANGELOG.md")
@@ -23,19 +23,19 @@ LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".sh": "bash"}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for each file outside ``docs/`` that a page, or such a file, links to."""
+    """Add a page for each linked file outside ``docs/``."""
     root = root_of(config)
     notebooks = sorted(path.relative_to(root).as_posix() for path in (root / "notebooks").glob("*.ipynb"))
     waiting = [*ALWAYS, *notebooks]
     for file in files.documentation_pages():
         waiting += _outside(file.content_string, f"docs/{file.src_uri}", root)
-    done: set[str] = set()
+    visited: set[str] = set()
     while waiting:
         origin = waiting.pop()
         uri = place(origin)
-        if origin in done or not uri.startswith("repository/"):
+        if origin in visited or not uri.startswith("repository/"):
             continue
-        done.add(origin)
+        visited.add(origin)
         text = _as_markdown(root / origin)
         waiting += _outside(text, origin, root)
         files.append(File.generated(config, uri, content=text))
@@ -49,28 +49,28 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links that leave ``docs/`` lead to the pages made of what they name, and paint the code of shown files."""
+    """Point links that leave ``docs/`` to the pages made of their targets."""
     uri = page.file.src_uri
     origin = _origin(uri)
 
-    def rewritten(found: re.Match[str]) -> str:
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(origin), found[1]))
+    def rewritten(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(origin), match[1]))
         if origin.startswith("docs/") and target.startswith("docs/"):
-            return found[0]
+            return match[0]
         address = posixpath.relpath(place(target).partition("#")[0], posixpath.dirname(uri) or ".")
-        anchor = found[2] or "".join(place(target).partition("#")[1:])
+        anchor = match[2] or "".join(place(target).partition("#")[1:])
         return f"]({address}{anchor})"
 
     return SHOWN_FILE.sub(r"\1python", _outside_fences(markdown, lambda text: LINK.sub(rewritten, text)))
 
 
 def root_of(config: MkDocsConfig) -> Path:
-    """The repository: the configuration lies in ``docs/site``."""
+    """The repository root, two folders above ``docs/site``."""
     return Path(config.config_file_path).resolve().parents[2]
 
 
 def place(path: str) -> str:
-    """Where a file of the repository is in the site, as the address of a Markdown page; with an anchor in ``conf``."""
+    """The page address of a repository file; files of ``conf`` have an anchor."""
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     if path == "conf":
@@ -92,15 +92,15 @@ def _origin(uri: str) -> str:
 
 
 def _outside(text: str, origin: str, root: Path) -> list[str]:
-    """The files outside ``docs/`` to which a text links, by their paths in the repository."""
-    found = []
+    """Repository paths of the linked files outside ``docs/``."""
+    targets = []
     for link in LINK.finditer(FENCE.sub("", text)):
         target = posixpath.normpath(posixpath.join(posixpath.dirname(origin), link[1]))
         if not target.startswith("docs/"):
             if target.startswith("..") or not (root / target).exists():
                 raise PluginError(f"{origin}: the link {link[1]} leads to no file of the repository")
-            found.append(target)
-    return found
+            targets.append(target)
+    return targets
 
 
 def _outside_fences(text: str, change: Callable[[str], str]) -> str:

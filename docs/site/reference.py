@@ -1,8 +1,7 @@
-"""Pages that are made of the code: the package's docstrings, the commands' help, the config files."""
+"""Generated reference pages: docstrings, help of the commands, config files."""
 
 from __future__ import annotations
 
-import argparse
 import html
 import os
 import re
@@ -15,7 +14,7 @@ MARK = re.compile(r"([\\`*_{}\[\]|#])")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the reference, and their part of the navigation."""
+    """Add the reference pages and their navigation."""
     root = Path(config.config_file_path).resolve().parents[2]
     python, values = _python(root / "xsent"), _config(root / "conf")
     pages = {**python, **values, "reference/commands.md": _commands()}
@@ -32,14 +31,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def _python(package: Path) -> dict[str, str]:
-    """A page for each package, a section for each of its modules."""
+    """One page per package, one section per module."""
     pages = {}
     for folder in sorted(path.parent for path in package.rglob("__init__.py")):
         name = ".".join(folder.relative_to(package.parent).parts)
         modules = sorted(path.stem for path in folder.glob("*.py") if not path.name.startswith("_"))
         text = [f"# {name}", f"::: {name}\n    options: {{show_root_heading: false, members: false}}"]
         if folder == package:
-            text.append("::: xsent.run.evaluating.load_encoder\n    options: {show_root_full_path: false}")
+            text.append("::: xsent.run.evaluation.load_encoder\n    options: {show_root_full_path: false}")
         text += [f"::: {name}.{module}" for module in modules]
         pages[f"reference/python/{name}.md"] = "\n\n".join(text)
     return pages
@@ -47,47 +46,50 @@ def _python(package: Path) -> dict[str, str]:
 
 def _commands() -> str:
     """``--help`` of ``xsent`` and of each of its commands."""
-    from xsent.cli.command import COMMANDS
+    from xsent.cli import COMMANDS, build_parsers
 
     os.environ["COLUMNS"] = "100"  # what argparse takes for the width of the screen
-    parser = argparse.ArgumentParser(prog="xsent")
-    commands = parser.add_subparsers()
-    for command in COMMANDS:
-        command.add(commands)
-    text = ["# Commands", "`xsent COMMAND --help` prints what stands here. `train.py` and `evaluate.py` take"
-            " `key=value` instead: [config](conf/index.md)."]  # fmt: skip
-    for name, one in commands.choices.items():
-        text += [f"## xsent {name}", f"```text\n{one.format_help()}```"]
+    _, parsers = build_parsers(COMMANDS)
+    text = [
+        "# Commands",
+        "`xsent COMMAND --help` prints what stands here. `train.py` and `evaluate.py` take"
+        " `key=value` instead: [config](conf/index.md).",
+    ]
+    for name, parser in parsers.items():
+        text += [f"## xsent {name}", f"```text\n{parser.format_help()}```"]
     return "\n\n".join(text)
 
 
 def _config(conf: Path) -> dict[str, str]:
-    """A page for each group with its files in full, and one that lists them all."""
+    """One page per config group with its files in full, and an index."""
     pages = {}
-    listing = ["# Config", "Every tunable value lies in one of these files, with its source. `group=option` on the"
-               " command line chooses a file, `key=value` changes one of its values."]  # fmt: skip
+    listing = [
+        "# Config",
+        "Every tunable value lies in one of these files, with its source. `group=option` on the"
+        " command line chooses a file, `key=value` changes one of its values.",
+    ]
     for folder in sorted({path.parent for path in conf.rglob("*.yaml")}):
         group = folder.relative_to(conf).as_posix().replace(".", "")
         page, title = f"{group.replace('/', '-') or 'commands'}.md", group or "commands"
         text, rows = [f"# {title}"], ["| option | |", "| --- | --- |"]
         for path in sorted(folder.glob("*.yaml")):
-            said, body = _leading_comment(path.read_text(encoding="utf-8"))
-            text += [f"## {path.stem}", _escaped(said), f"```yaml\n{body}\n```"]
-            rows.append(f"| [`{path.stem}`]({page}#{path.stem}) | {_escaped(said)} |")
+            summary, body = _leading_comment(path.read_text(encoding="utf-8"))
+            text += [f"## {path.stem}", _escaped(summary), f"```yaml\n{body}\n```"]
+            rows.append(f"| [`{path.stem}`]({page}#{path.stem}) | {_escaped(summary)} |")
         pages[f"reference/conf/{page}"] = "\n\n".join(text)
         listing += [f"## {title}", "\n".join(rows)]
     return {"reference/conf/index.md": "\n\n".join(listing), **pages}
 
 
 def _leading_comment(text: str) -> tuple[str, str]:
-    """What a file says of itself, and the rest of it; the line for Hydra is no comment."""
+    """The leading comment of a file, and the rest; the `@package` line is not a comment."""
     lines = text.splitlines()
     start = 1 if lines and lines[0].startswith("# @package") else 0
     end = start
     while end < len(lines) and lines[end].startswith("#"):
         end += 1
-    said = " ".join(line.lstrip("# ") for line in lines[start:end])
-    return said, "\n".join(lines[:start] + lines[end:]).strip("\n")
+    summary = " ".join(line.lstrip("# ") for line in lines[start:end])
+    return summary, "\n".join(lines[:start] + lines[end:]).strip("\n")
 
 
 def _escaped(text: str) -> str:

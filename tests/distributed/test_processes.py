@@ -1,4 +1,4 @@
-"""1, 2 and 4 processes take the same step: same value, same gradient, no row lost or counted twice."""
+"""Losses on 1, 2 and 4 processes: the same value and gradient, no row lost or counted twice."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from tests.child_processes import run_each
 from xsent.batch import IGNORED, Parts
 from xsent.distributed import gather_by_index, gather_padded_rows, gather_rows, gather_uneven_rows, rank
 from xsent.losses import additive_margin_softmax, margin_ranking, oracle_terms, token_cross_entropy, weighted_sum
@@ -22,7 +22,7 @@ WORLDS = (1, 2, 4)
 
 
 class Ranking(nn.Module):
-    """The labse recipe's step: own anchors against the candidates of all ranks."""
+    """The labse recipe's step: process anchors against the candidates of all ranks."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,14 +52,12 @@ class Clustering(nn.Module):
     def forward(self, source: Tensor, target: Tensor, lang: Tensor) -> Tensor:
         parts = [Parts(gather_rows(self.meaning(side)), gather_rows(self.language(side))) for side in (source, target)]
         lang = gather_rows(lang)
-        terms = oracle_terms(
-            *parts, lang.clamp(max=0), lang, variant="paper", pairs="off_diagonal", same_language=True
-        )  # fmt: skip
+        terms = oracle_terms(*parts, lang.clamp(max=0), lang, variant="paper", pairs="off_diagonal", same_language=True)
         return weighted_sum(terms, {"intra_class": 1.0, "inter_class": 1.0})
 
 
 class Divergence(nn.Module):
-    """The divergence recipe's step: pairs ranked one against one, and tokens of which ranks have more or fewer."""
+    """The divergence recipe's step: finer against coarser pairs; ranks differ in their number of labelled tokens."""
 
     average = "pairs"
 
@@ -68,22 +66,25 @@ class Divergence(nn.Module):
         self.heads = nn.Linear(DIM, DIM, dtype=torch.float64)
 
     def forward(self, finer: Tensor, coarser: Tensor, kinds: Tensor) -> Tensor:
-        one, other = self.heads(finer), self.heads(coarser)
+        finer, coarser = self.heads(finer), self.heads(coarser)
         labels = torch.stack([kinds, 2 - kinds], dim=1)  # (B, 2)
         labels = labels.masked_fill(labels == 2, IGNORED).masked_fill((kinds == 2)[:, None], IGNORED)
-        tokens = token_cross_entropy(other[:, 1:].reshape(-1, 2, 2), labels, average=self.average)
-        return margin_ranking(one[:, 0], other[:, 0], margin=1.0) + tokens
+        tokens = token_cross_entropy(coarser[:, 1:].reshape(-1, 2, 2), labels, average=self.average)
+        return margin_ranking(finer[:, 0], coarser[:, 0], margin=1.0) + tokens
 
 
 class DivergenceByTokens(Divergence):
-    """Likewise, with one mean over all tokens."""
+    """The divergence step with one mean over all tokens."""
 
     average = "tokens"
 
 
 STEPS = {
-    "ranking": Ranking, "clustering": Clustering, "divergence": Divergence, "divergence by tokens": DivergenceByTokens,
-}  # fmt: skip
+    "ranking": Ranking,
+    "clustering": Clustering,
+    "divergence": Divergence,
+    "divergence by tokens": DivergenceByTokens,
+}
 
 
 def batch() -> tuple[Tensor, Tensor, Tensor]:
@@ -105,20 +106,20 @@ def take_step(name: str, start: int, stop: int, *, ddp: bool) -> dict[str, Any]:
     }
 
 
-def rows_of(own: int, world: int) -> Tensor:
-    """Unevenly shared: everything from the rank's own number in steps of the world size."""
-    return torch.arange(own, ROWS, world)
+def rows_of(process: int, world: int) -> Tensor:
+    """Unevenly shared: everything from the rank's process number in steps of the world size."""
+    return torch.arange(process, ROWS, world)
 
 
-def padded(own: int, world: int, start: int) -> dict[str, Tensor]:
-    """Rows ``start + own``, ``start + own + W`` ... of seven, gathered, and the gradient of what they mean to one rank.
+def padded(process: int, world: int, start: int) -> dict[str, Tensor]:
+    """The gathered rows from ``start`` on, of which each rank holds every W-th, and the gradient of this rank's rows.
 
-    Each rank's loss weighs the gathered rows by its own number + 1, as if it had other anchors.
+    Each rank's loss weighs the gathered rows by its number + 1, as if it had other anchors.
     """
-    index = rows_of(own, world)
+    index = rows_of(process, world)
     rows = table()[index[index >= start]].requires_grad_(bool((index >= start).any()))
     gathered = gather_padded_rows(rows)
-    ((own + 1) * gathered.pow(2).sum()).backward()
+    ((process + 1) * gathered.pow(2).sum()).backward()
     gradient = torch.zeros(0, DIM, dtype=torch.float64) if rows.grad is None else rows.grad
     return {"rows": gathered.detach(), "gradient": gradient}
 
@@ -128,63 +129,63 @@ def table() -> Tensor:
     return torch.arange(ROWS * DIM, dtype=torch.float64).view(ROWS, DIM) + 1
 
 
-def work(own: int, world: int, folder: str) -> None:
+def work(process: int, world: int, folder: str) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet{world}", rank=own, world_size=world)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet{world}", rank=process, world_size=world)
     per_rank = PAIRS // world
-    found: dict[str, Any] = {
-        name: take_step(name, own * per_rank, (own + 1) * per_rank, ddp=True) for name in STEPS
-    }  # fmt: skip
-    index = rows_of(own, world)
+    results: dict[str, Any] = {
+        name: take_step(name, process * per_rank, (process + 1) * per_rank, ddp=True) for name in STEPS
+    }
+    index = rows_of(process, world)
     vectors = torch.stack([index * 10.0, index + 0.5], dim=1)
-    found["by_index"] = gather_by_index(vectors, index, ROWS)
-    found["uneven"] = gather_uneven_rows(index)
-    found["padded"] = padded(own, world, start=0)
+    results["by_index"] = gather_by_index(vectors, index, ROWS)
+    results["uneven"] = gather_uneven_rows(index)
+    results["padded"] = padded(process, world, start=0)
     # The last row alone: every other rank holds none, and nothing that would need a gradient.
-    found["mostly_empty"] = padded(own, world, start=ROWS - 1)
-    torch.save(found, f"{folder}/found{world}_{own}.pt")
+    results["mostly_empty"] = padded(process, world, start=ROWS - 1)
+    torch.save(results, f"{folder}/{world}_{process}.pt")
     dist.barrier()
     dist.destroy_process_group()
 
 
 @pytest.fixture(scope="module", params=WORLDS, ids=lambda world: f"{world} processes")
-def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What each rank found."""
+def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The results of each rank."""
     folder: Path = tmp_path_factory.mktemp("ranks")
-    mp.spawn(work, args=(request.param, str(folder)), nprocs=request.param)
-    return [torch.load(folder / f"found{request.param}_{own}.pt", weights_only=True) for own in range(request.param)]
+    run_each(work, [(process, request.param, str(folder)) for process in range(request.param)])
+    return [torch.load(folder / f"{request.param}_{process}.pt", weights_only=True) for process in range(request.param)]
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_value_and_gradient_equal_those_of_one_process(found: list[dict[str, Any]], name: str) -> None:
+def test_value_and_gradient_equal_those_of_one_process(results: list[dict[str, Any]], name: str) -> None:
     expected = take_step(name, 0, PAIRS, ddp=False)
     assert all(gradient.abs().max() > 1e-3 for gradient in expected["gradients"].values())
-    mean_loss = torch.stack([one[name]["loss"] for one in found]).mean()
+    mean_loss = torch.stack([result[name]["loss"] for result in results]).mean()
     torch.testing.assert_close(mean_loss, expected["loss"], rtol=1e-12, atol=0)
-    for one in found:
-        torch.testing.assert_close(one[name]["gradients"], expected["gradients"], rtol=1e-10, atol=1e-14)
+    for result in results:
+        torch.testing.assert_close(result[name]["gradients"], expected["gradients"], rtol=1e-10, atol=1e-14)
 
 
-def test_rows_that_ranks_hold_unevenly_are_put_back_where_they_belong(found: list[dict[str, Any]]) -> None:
+def test_rows_that_ranks_hold_unevenly_are_put_back_where_they_belong(results: list[dict[str, Any]]) -> None:
     expected = torch.stack([torch.arange(ROWS) * 10.0, torch.arange(ROWS) + 0.5], dim=1)
-    for one in found:
-        torch.testing.assert_close(one["by_index"], expected, rtol=0, atol=0)
+    for result in results:
+        torch.testing.assert_close(result["by_index"], expected, rtol=0, atol=0)
 
 
-def test_uneven_rows_are_gathered_in_the_order_of_ranks_without_padding(found: list[dict[str, Any]]) -> None:
-    expected = torch.cat([rows_of(own, len(found)) for own in range(len(found))])
-    for one in found:
-        torch.testing.assert_close(one["uneven"], expected)
+def test_uneven_rows_are_gathered_in_the_order_of_ranks_without_padding(results: list[dict[str, Any]]) -> None:
+    expected = torch.cat([rows_of(process, len(results)) for process in range(len(results))])
+    for result in results:
+        torch.testing.assert_close(result["uneven"], expected)
 
 
 @pytest.mark.parametrize(("name", "start"), [("padded", 0), ("mostly_empty", ROWS - 1)])
-def test_uneven_rows_are_gathered_with_their_gradients(found: list[dict[str, Any]], name: str, start: int) -> None:
-    world = len(found)
-    order = torch.cat([rows_of(own, world) for own in range(world)])
+def test_uneven_rows_are_gathered_with_their_gradients(results: list[dict[str, Any]], name: str, start: int) -> None:
+    world = len(results)
+    order = torch.cat([rows_of(process, world) for process in range(world)])
     order = order[order >= start]
     everyone = world * (world + 1) / 2  # the ranks weigh the rows 1, 2, ... W
-    for own, one in enumerate(found):
-        torch.testing.assert_close(one[name]["rows"], table()[order], rtol=0, atol=0)
-        index = rows_of(own, world)
+    for process, result in enumerate(results):
+        torch.testing.assert_close(result[name]["rows"], table()[order], rtol=0, atol=0)
+        index = rows_of(process, world)
         expected = 2 * everyone * table()[index[index >= start]]
-        torch.testing.assert_close(one[name]["gradient"], expected, rtol=1e-12, atol=0)
+        torch.testing.assert_close(result[name]["gradient"], expected, rtol=1e-12, atol=0)

@@ -1,6 +1,6 @@
-"""What is put behind a printed command so that it takes seconds and no download. All else runs as it is printed.
+"""Overrides appended to documented commands so that each takes seconds and downloads nothing.
 
-The values come last, so they win; which of them a command gets is decided by what it chooses, not by its page.
+They come last, so they win. They depend on the encoder, data and evaluator of the command, not on its page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.docs.placeholders import Store
 from tests.helpers import ROOT
 from xsent.run import register_resolvers
 
-# An encoder that is a download, and the small random model that takes its place.
+# Encoders that would be downloaded, and the small random model used instead.
 STAND_IN = {
     **dict.fromkeys(("minilm", "mpnet", "small"), "sentence_transformer"),  # their folders say how they pool
     **dict.fromkeys(("labse", "labse_raw", "infoxlm_base", "infoxlm_large", "xlmr", "mbert", "roberta"), "bert"),
@@ -26,62 +26,73 @@ STAND_IN = {
     "character_bert": "character_bert",
 }
 
-SEARCHES = (ROOT / "conf" / "hparams_search").glob("*.yaml")
-# One epoch of little data.
+SEARCHES = (ROOT / "conf" / "search").glob("*.yaml")
+# One epoch on little data.
 TRAINING = [
-    "trainer.max_epochs=1", "trainer.enable_progress_bar=false", "trainer.precision=32-true", "pictures=none",
-]  # fmt: skip
+    "trainer.max_epochs=1",
+    "trainer.enable_progress_bar=false",
+    "trainer.precision=32-true",
+    "pictures=null",
+]
 BITEXT = ["data.max_pairs=400", "data.global_batch_size=64", "data.valid_share=0.1", "data.test_share=0.1"]
 LABELLED = ["data.max_pairs=64", "data.global_batch_size=8"]
 DATA = {  # by data set; all others are bitexts
     "divergences": [
-        "data.train_seeds=20", "data.valid_seeds=10", "data.test_seeds=10", "data.global_batch_size=16",
+        "data.train_seeds=20",
+        "data.valid_seeds=10",
+        "data.test_seeds=10",
+        "data.global_batch_size=16",
     ],
     "ugc": [
-        "data.max_pairs=80", "data.global_batch_size=16", "data.noise_workers=1", "data.valid_share=0.1",
+        "data.max_pairs=80",
+        "data.global_batch_size=16",
+        "data.noise_workers=1",
+        "data.valid_share=0.1",
         "data.test_share=0.1",
     ],
     "pawsx": LABELLED,
     "msrp": LABELLED,
     "labelled": LABELLED,
-}  # fmt: skip
+}
 CHOICES = {  # by what is chosen of a group
     "encoder=static": ["encoder.dim=32", "encoder.vocab_size=300", "recipe.tokenizer_sentences=500"],
     "encoder=static_characters": ["encoder.buckets=500"],
     "encoder=character_bert": ["encoder.max_length=40"],
     "trainer=ddp": ["trainer=cpu"],
     "trainer=gpu": ["trainer=cpu"],
-    "mining=top_n": ["recipe.mining.mini_batches=2"],
+    "recipe/paraphrase/mining=top_n": ["recipe.mining.mini_batches=2"],
     "evaluator=refresd": ["evaluator.dev_seeds=60"],
     "evaluator=semdiverge": ["evaluator.dev_seeds=60"],
     "evaluator=ugc": ["evaluator.picture_line=3", "evaluator.read.seeds=1", "evaluator.read.transforms=[leet,mix_all]"],
     "study=oracle_figures": [
-        "study.figures.pairs=6", "study.figures.perplexity=2", "study.figures.languages=[deu,zho]",
+        "study.figures.pairs=6",
+        "study.figures.perplexity=2",
+        "study.figures.languages=[deu,zho]",
     ],
     "experiment=divergence/margins": ["recipe.margin=3,4"],
-    **{f"hparams_search={path.stem}": ["hparams_search.n_trials=2"] for path in SEARCHES},
-}  # fmt: skip
-STUDY = ["objective=meat_oracle"]  # of a study's grid one objective; its encoders stay
+    **{f"search={path.stem}": ["search.n_trials=2"] for path in SEARCHES},
+}
+STUDY = ["recipe/oracle/objective=meat_oracle"]  # of a study's grid one objective; its encoders stay
 COMMANDS = {"diverge": ["--set", "divergences.wordnet.folder={wordnet}"]}  # of `xsent`, by their names
 OPTIONS = {  # of `xsent`, by an option and its value
-    # A cluster of one machine, which ends with the command.
+    # A local cluster that ends with the command.
     "--engine ray": ["--address", "local", "-o", "mined.tsv"],
 }
 
 
 class Choice(NamedTuple):
-    """A command line of train.py or evaluate.py, composed."""
+    """A composed command line of train.py or evaluate.py."""
 
     config: DictConfig
     groups: dict[str, str | None]  # what is chosen of each config group
 
     def value(self, key: str) -> object:
-        """A value of the config; None where it has none."""
+        """A value of the config, or None."""
         return OmegaConf.select(self.config, key)
 
 
 def compose_command(words: Sequence[str]) -> Choice:
-    """The config of ``python train.py ...`` or ``python evaluate.py ...``; of a grid its first run.
+    """Compose ``python train.py ...`` or ``python evaluate.py ...``; of a grid, its first run.
 
     Raises:
         HydraException: an option that does not exist.
@@ -94,57 +105,59 @@ def compose_command(words: Sequence[str]) -> Choice:
 
 
 def appended(words: Sequence[str], store: Store) -> list[str]:
-    """What to put behind a command of ours."""
+    """Arguments to append to a command."""
     if words[0] == "xsent":
         return _to_command(words, store)
     choice = compose_command(words)
-    more = _to_models(words, choice, store)
+    extra = _to_models(words, choice, store)
     if words[1] == "train.py":
-        more += [*_to_training(choice, store), *_to_grid(words)]
-    return more + [value for group, name in choice.groups.items() for value in CHOICES.get(f"{group}={name}", [])]
+        extra += [*_to_training(choice, store), *_to_grid(words)]
+    return extra + [value for group, name in choice.groups.items() for value in CHOICES.get(f"{group}={name}", [])]
 
 
 def _overrides(words: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Each override, and for a list of values the override with the first of them."""
-    parser, found = OverridesParser.create(), []
-    shown = [word for before, word in pairwise(words[1:]) if before != "--cfg"]
-    for word in (word for word in shown if not word.startswith("-")):
+    """Each override, with its first value if it lists several."""
+    parser, overrides = OverridesParser.create(), []
+    command_words = [word for before, word in pairwise(words[1:]) if before != "--cfg"]
+    for word in (word for word in command_words if not word.startswith("-")):
         (override,) = parser.parse_overrides([word])
         is_list = override.is_sweep_override()
         first = f"{override.get_key_element()}={next(override.sweep_string_iterator())}" if is_list else None
-        found.append((word, first))
-    return found
+        overrides.append((word, first))
+    return overrides
 
 
 def _to_grid(words: Sequence[str]) -> list[str]:
-    """Of every list of values but the first the first value: two or three runs are a grid, too."""
+    """Keep two or three runs of a grid: the first value of every list except the first list."""
     lists = [first for _, first in _overrides(words) if first is not None]
     return lists[1:]
 
 
 def _to_training(choice: Choice, store: Store) -> list[str]:
     data = str(choice.groups["data"]).removesuffix("_dev")
-    more = [*TRAINING, *DATA.get(data, BITEXT)]
+    extra = [*TRAINING, *DATA.get(data, BITEXT)]
     if choice.groups.get("study") is not None:
         paths = choice.config.study.encoder_paths
-        more += [*STUDY, *(f"study.encoder_paths.{name}={store.get(STAND_IN[name])}" for name in paths)]
-    return more
+        extra += [*STUDY, *(f"study.encoder_paths.{name}={store.get(STAND_IN[name])}" for name in paths)]
+    return extra
 
 
 def _to_models(words: Sequence[str], choice: Choice, store: Store) -> list[str]:
-    """A small model in the place of each that would be downloaded, unless the command says where one is."""
-    wanted = {
+    """Paths of small models for encoders that would be downloaded, unless the command gives a path."""
+    models = {
         "recipe.teacher_path": choice.value("recipe.teacher"),
         "evaluator.teacher_path": choice.value("evaluator.teacher"),
     }
     if choice.groups.get("study") is None and not _gives(words, "ckpt"):
-        wanted["encoder.path"] = choice.groups["encoder"]
-    found = {key: STAND_IN[str(name)] for key, name in wanted.items() if name in STAND_IN and not _gives(words, key)}
+        models["encoder.path"] = choice.groups["encoder"]
+    overrides = {
+        key: STAND_IN[str(name)] for key, name in models.items() if name in STAND_IN and not _gives(words, key)
+    }
     if choice.value("evaluator.pivot.translator") == "m2m100":
-        found["evaluator.pivot.translator_path"] = "m2m100"
+        overrides["evaluator.pivot.translator_path"] = "m2m100"
     if choice.value("recipe.teacher_path") is not None:  # the student's own
-        found.pop("recipe.teacher_path", None)
-    return [f"{key}={store.get(model)}" for key, model in found.items()]
+        overrides.pop("recipe.teacher_path", None)
+    return [f"{key}={store.get(model)}" for key, model in overrides.items()]
 
 
 def _gives(words: Sequence[str], key: str) -> bool:
@@ -152,15 +165,15 @@ def _gives(words: Sequence[str], key: str) -> bool:
 
 
 def _to_command(words: Sequence[str], store: Store) -> list[str]:
-    more = [value.format_map(_Made(store)) for value in COMMANDS.get(words[1], [])]
-    more += [value for option, values in OPTIONS.items() if option in " ".join(words) for value in values]
+    extra = [value.format_map(_StorePaths(store)) for value in COMMANDS.get(words[1], [])]
+    extra += [value for option, values in OPTIONS.items() if option in " ".join(words) for value in values]
     if "--encoder" in words and (model := STAND_IN.get(words[words.index("--encoder") + 1])):
-        more += ["--set", f"encoder.path={store.get(model)}"]
-    return more
+        extra += ["--set", f"encoder.path={store.get(model)}"]
+    return extra
 
 
-class _Made(dict[str, str]):
-    """Where the things of a store are, by their names."""
+class _StorePaths(dict[str, str]):
+    """Paths of the stored examples by name."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()

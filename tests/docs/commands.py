@@ -1,8 +1,8 @@
-"""What the pages tell a reader to type: every command of a fenced block, and every block of Python.
+"""Commands and Python blocks in the documentation.
 
-A block without a language, or with one of ``SHELLS``, holds commands and nothing else; with prompts (``$ command``) the
-other lines are what was printed. A trailing ``# ...`` is prose, and may say ``needs the hub`` or ``needs a GPU``: only
-such a command is not executed. So may a comment on a line of its own, for the command below it.
+A block without a language, or with one of ``SHELLS``, holds only commands. If it has prompts (``$ command``), its other
+lines are output. A trailing comment, or a comment on the line above, may say ``needs the hub`` or ``needs a GPU``: only
+such commands are not executed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import NamedTuple
 from tests.helpers import ROOT
 
 SHELLS = ("", "bash", "sh", "console")
-# What a page shows and nobody types.
-SHOWN = ("text", "json", "yaml", "toml", "ini", "dockerfile", "html", "csv", "tsv", "latex", "mermaid")
-# Commands in blocks that are shown, as they need the files that their page tells to write: test_site.py runs them.
+# Languages of blocks that are displayed and not executed.
+DISPLAYED = ("text", "json", "yaml", "toml", "ini", "dockerfile", "html", "csv", "tsv", "latex", "mermaid")
+# Commands in displayed blocks that need files from their page; test_site.py runs them.
 ELSEWHERE = (
     "python train.py recipe=alignment encoder=mini data=cldr data.languages=[deu,fra,spa]",
     "python train.py recipe=labse encoder=static data=pipes data.root=talks.de.txt trainer.max_epochs=1",
@@ -43,7 +43,7 @@ class Block(NamedTuple):
 class Command(NamedTuple):
     """A command, or a block of Python."""
 
-    where: str  # "docs/mining.md:8"
+    location: str  # "docs/mining.md:8"
     text: str
     words: list[str]  # as a shell would split it; of a block of Python: ["python", "-c", text]
     needs: str | None  # "the hub" or "a GPU"
@@ -56,17 +56,17 @@ class Command(NamedTuple):
 
 
 def pages() -> list[Path]:
-    """README and all of docs."""
+    """README and all pages of docs."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def all_commands() -> list[Command]:
-    """The commands of all pages, in their order; of a page with a block that says nothing known, those above it."""
-    found = []
+    """The commands of all pages in order; a page with a malformed block gives those above it."""
+    commands = []
     for page in pages():
         with suppress(ValueError):  # one page should not keep the others from their tests; it has one of its own
-            found.extend(commands_of(page))
-    return found
+            commands.extend(commands_of(page))
+    return commands
 
 
 def commands_of(page: Path) -> Iterator[Command]:
@@ -82,17 +82,17 @@ def commands_of(page: Path) -> Iterator[Command]:
             yield _python(block)
         elif block.language in SHELLS:
             yield from _shell(block)
-        elif block.language in SHOWN:
+        elif block.language in DISPLAYED:
             _check_shown(block)
         else:
             raise ValueError(
                 f"{block.page}:{block.line - 1}: a block of {block.language!r}; expected commands"
-                f" ({', '.join(filter(None, SHELLS))} or nothing), python, or something to look at ({', '.join(SHOWN)})"
+                f" ({', '.join(filter(None, SHELLS))} or nothing), python, or one of {', '.join(DISPLAYED)}"
             )
 
 
 def spans(page: Path) -> Iterator[tuple[str, str]]:
-    """The commands that a page mentions in a line of prose, each with its place."""
+    """The commands in the running text of a page, each with its location."""
     name = page.relative_to(ROOT).as_posix()
     inside = {
         block.line + n for block in blocks(name, page.read_text(encoding="utf-8")) for n in range(len(block.lines))
@@ -104,7 +104,7 @@ def spans(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def blocks(page: str, text: str) -> Iterator[Block]:
-    """The fenced blocks of a page, without their indentation."""
+    """The fenced blocks of a page, unindented."""
     lines = text.split("\n")
     number = 0
     while number < len(lines):
@@ -146,23 +146,23 @@ def _shell(block: Block) -> Iterator[Command]:
         if not line or line.startswith("#"):
             above = f"{above} {line}" if line else ""
             continue
-        where = f"{block.page}:{number}"
+        location = f"{block.page}:{number}"
         try:
             words = shlex.split(_filled(line, variables), comments=True)
         except ValueError as error:
             raise ValueError(
-                f"{where}: not a command of a shell ({error}); call what is shown ```text: {line}"
+                f"{location}: not a command of a shell ({error}); call what is shown ```text: {line}"
             ) from None
         if assignment := re.fullmatch(r"(?:export )?([A-Z_]+)=(.*)", " ".join(words)):
             variables[assignment[1]] = assignment[2]
         comment = COMMENT.search(line)
-        yield Command(where, line, words, _needs(f"{above} {comment[1] if comment else ''}"), list(before))
+        yield Command(location, line, words, _needs(f"{above} {comment[1] if comment else ''}"), list(before))
         before.append(words)
         above = ""
 
 
 def _joined(block: Block) -> Iterator[tuple[int, str]]:
-    """Lines with the number of their first one; a backslash at the end joins the next."""
+    """Logical lines with the number of their first line; a trailing backslash joins the next."""
     start, held = 0, ""
     for number, line in enumerate(block.lines, start=block.line):
         start = start or number
@@ -179,5 +179,5 @@ def _filled(line: str, variables: dict[str, str]) -> str:
 
 
 def _needs(comment: str) -> str | None:
-    found = MARK.search(comment)
-    return found[1] if found else None
+    commands = MARK.search(comment)
+    return commands[1] if commands else None

@@ -1,4 +1,4 @@
-"""The things that printed commands name, made once for all tests and processes."""
+"""Files and models that documented commands name, built once for all tests and processes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # which the processes share
-    made = Path(folder) / "made"
-    made.mkdir(exist_ok=True)
-    return Store(made)
+    shared = Path(folder) / "made"
+    shared.mkdir(exist_ok=True)
+    return Store(shared)

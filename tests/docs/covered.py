@@ -1,4 +1,4 @@
-"""The few kinds of commands that no test here executes: how each is looked at instead, and who executes it."""
+"""Commands that the docs tests check without executing them, and what executes them instead."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ DOWNLOADS = {"hf download": "huggingface_hub", "nltk": "nltk", "stanza": "stanza
 
 
 def make(command: Command) -> str | None:
-    """``.ci/run`` makes demo, test, lint, types, slow, oldest and docs; the others take hours.
+    """``.ci/run`` makes demo, test, lint, types, slow, oldest and docs; the other targets take hours.
 
-    Make itself says what it would do; it takes any name for a variable, so these are looked up.
+    ``make -n`` checks the target. Make accepts any variable name, so the names are checked here.
     """
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     names = [word.partition("=")[0] for word in command.words[1:] if "=" in word]
     unknown = [name for name in names if not re.search(rf"^{re.escape(name)}\s*\??=", text, re.MULTILINE)]
     if unknown:
         return f"no variable {', '.join(unknown)} in the Makefile"
-    done = subprocess.run(["make", "-n", *command.words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode else None
+    process = subprocess.run(["make", "-n", *command.words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+    return process.stderr if process.returncode else None
 
 
 def pip(command: Command) -> str | None:
-    """Would change the installation that runs the tests. What it names of this project must be there."""
+    """Would change this installation. The extras that it names must exist."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = [one for group in re.findall(r"(?:xsent|\.)\[([\w,-]+)\]", command.text) for one in group.split(",")]
-    unknown = [one for one in named if one not in project["optional-dependencies"]]
+    named = [name for group in re.findall(r"(?:xsent|\.)\[([\w,-]+)\]", command.text) for name in group.split(",")]
+    unknown = [name for name in named if name not in project["optional-dependencies"]]
     return f"no extra {', '.join(unknown)} in pyproject.toml" if unknown else None
 
 
 def docker(command: Command) -> str | None:
-    """Needs an engine; tests/test_docker.py executes the steps of the image. Files and names must be there."""
+    """Needs an engine; tests/test_docker.py executes the steps of the image. Files and names must exist."""
     words = _docker_words(command)
     if words[1] == "build":
         return _wrong_build(words[2:])
     if words[1] == "run":
-        given, image, _ = _run_words(words)
+        arguments, image, _ = _run_words(words)
         if image not in IMAGES:
             return f"no image {image!r}; docs/docker.md builds {', '.join(IMAGES)}"
-        if ("--gpus" in given) != (command.needs == "a GPU"):
+        if ("--gpus" in arguments) != (command.needs == "a GPU"):
             return "--gpus and the mark `needs a GPU` go together"
     return None
 
 
 def inside(command: Command) -> Command | None:
-    """What a container is told to do: a command of ours like any other."""
+    """The command that a container runs."""
     if covered_by(command) is not docker or _docker_words(command)[1] != "run":
         return None
     _, _, words = _run_words(_docker_words(command))
     if not words or words == ["bash"]:
         return None
-    # docker/entrypoint gives Python what is a file of Python.
+    # docker/entrypoint passes Python files to python.
     words = ["python", *words] if words[0].endswith(".py") else words
-    return Command(command.where, " ".join(words), words, command.needs, [])
+    return Command(command.location, " ".join(words), words, command.needs, [])
 
 
 def _docker_words(command: Command) -> list[str]:
-    """Without what is done before."""
+    """The words from ``docker`` on."""
     return command.words[command.words.index("docker") :]
 
 
@@ -78,15 +78,17 @@ def _wrong_build(words: list[str]) -> str | None:
         parser.add_argument(option)
     parser.add_argument("--build-arg", action="append", default=[])
     parser.add_argument("folder")
-    given = parser.parse_args(words)
-    if not (ROOT / given.f).is_file() or given.t not in IMAGES:
+    arguments = parser.parse_args(words)
+    if not (ROOT / arguments.f).is_file() or arguments.t not in IMAGES:
         return f"expected -f docker/Dockerfile and -t with one of {', '.join(IMAGES)}"
-    stages = read_dockerfile(ROOT / given.f)
-    if given.target not in stages:
-        return f"no stage {given.target}, only {', '.join(stages)}"
-    known = {name for stage in stages.values() for step in stage.steps if step.name == "ARG" for name in step.pairs()}
-    unknown = [one for one in given.build_arg if one.partition("=")[0] not in known]
-    return f"no ARG {', '.join(unknown)}, only {', '.join(sorted(known))}" if unknown else None
+    stages = read_dockerfile(ROOT / arguments.f)
+    if arguments.target not in stages:
+        return f"no stage {arguments.target}, only {', '.join(stages)}"
+    declared = {
+        name for stage in stages.values() for step in stage.steps if step.name == "ARG" for name in step.pairs()
+    }
+    unknown = [name for name in arguments.build_arg if name.partition("=")[0] not in declared]
+    return f"no ARG {', '.join(unknown)}, only {', '.join(sorted(declared))}" if unknown else None
 
 
 def _run_words(words: list[str]) -> tuple[list[str], str, list[str]]:
@@ -98,7 +100,7 @@ def _run_words(words: list[str]) -> tuple[list[str], str, list[str]]:
 
 
 def benchmark(command: Command) -> str | None:
-    """Takes minutes to hours, and its result is a figure that a page quotes. Module and options must be there."""
+    """Takes minutes to hours. Module and options must exist."""
     module = find_spec(command.words[2])
     if module is None or module.origin is None:
         return f"there is no module {command.words[2]}"
@@ -108,31 +110,33 @@ def benchmark(command: Command) -> str | None:
 
 
 def tests(command: Command) -> str | None:
-    """Runs with all other tests. The files must be there."""
+    """Runs with the other tests. The files must exist."""
     missing = [word for word in command.words if word.startswith("tests/") and not (ROOT / word).is_file()]
     return f"there is no {', '.join(missing)}" if missing else None
 
 
 def download(command: Command) -> str | None:
-    """Fetches what it names, and nothing of ours. The package must be there."""
+    """Downloads files. The package must be installed."""
     package = next(name for kind, name in DOWNLOADS.items() if kind in command.text)
     return None if find_spec(package) is not None else f"there is no package {package}"
 
 
 def ray(command: Command) -> str | None:
-    """Starts servers that outlive it; tests/jobs/test_mine.py mines with a cluster of its own."""
-    return None if "ray" in (ROOT / "tests/jobs/test_mine.py").read_text(encoding="utf-8") else "nobody tests Ray"
+    """Starts servers that outlive it; tests/jobs/mining/test_mine.py mines on its own cluster."""
+    return (
+        None if "ray" in (ROOT / "tests/jobs/mining/test_mine.py").read_text(encoding="utf-8") else "nobody tests Ray"
+    )
 
 
-def shown(command: Command) -> str | None:
-    """Prints a file, which a command above it in the block must write."""
+def cat(command: Command) -> str | None:
+    """Prints a file that an earlier command of the block must write."""
     above = [word for words in command.before for word in words]
     missing = [name for name in command.words[1:] if name not in above]
     return f"no command above it names {', '.join(missing)}" if missing else None
 
 
 def variable(command: Command) -> str | None:
-    """Is filled in where the commands below it use it."""
+    """Is substituted into the commands that use it."""
     return None
 
 
@@ -144,11 +148,11 @@ COVERED: dict[str, Callable[[Command], str | None]] = {
     r"python -m pytest\b": tests,
     r"python -m nltk\.downloader\b|python -c .import stanza; stanza\.download\(|hf download\b": download,
     r"ray start\b": ray,
-    r"cat\b": shown,
+    r"cat\b": cat,
     r"(export )?[A-Z_]+=(\"[^\"]*\"|'[^']*'|[^\s\"']*)(\s+#.*)?$": variable,
 }
 
 
 def covered_by(command: Command) -> Callable[[Command], str | None] | None:
-    """What looks at a command that is not executed; None: it has to be."""
+    """The check for a command that is not executed, or None."""
     return next((look for kind, look in COVERED.items() if re.match(kind, command.text)), None)

@@ -1,4 +1,4 @@
-"""Runs a printed command as a reader would: in a folder that has the files it names, without a network."""
+"""Run documented commands offline, in a folder with the files that they name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.docs.placeholders import PLACEHOLDERS, Store
 from tests.helpers import ROOT
 from tests.text.distractors.llm.endpoint import serving
 
-# Options whose value is written, not read.
+# Options that name an output.
 OUTPUTS = ("-o", "--output", "--log", "--html", "--language-head", "--ledger", "--work-dir")
 WRITTEN = ("save_encoder", "run_dir", "runs_dir", "cache_dir", "hydra.run.dir")
 ENDING = re.compile(r"\.(tsv|txt|jsonl?|csv|zip|html|gz|pt|bin|onnx|ckpt|dev|conllu|align|[a-z]{2}|en-[a-z]{2})$")
@@ -29,15 +29,15 @@ IN_PYTHON = re.compile(r"""["']([\w./-]+)["']""")
 
 
 def names_in(command: Command) -> Iterator[str]:
-    """The files that a command reads, as it names them.
+    """The input files that a command names.
 
     A word is one if it ends as files do, begins with a word in capitals or ``runs/``, or ends in a slash.
     """
     if command.is_python:
-        found: Sequence[str] = IN_PYTHON.findall(command.text)
+        values: Sequence[str] = IN_PYTHON.findall(command.text)
     else:
-        found = list(_values(command.words))
-    for value in found:
+        values = list(_values(command.words))
+    for value in values:
         first = value.split("/")[0]
         is_upper = CAPITALS.fullmatch(first.split(".")[0]) is not None
         if is_upper or ENDING.search(value) or value.endswith("/") or first in ("runs", "models"):
@@ -45,7 +45,7 @@ def names_in(command: Command) -> Iterator[str]:
 
 
 def placeholder(value: str) -> str | None:
-    """The entry of the table that a file belongs to: its own, or that of a folder above it."""
+    """The entry of ``PLACEHOLDERS`` for a path: its own or that of a parent folder."""
     parents = [value, f"{value}/", *(str(parent) for parent in Path(value).parents)]
     return next((name for name in parents if name in PLACEHOLDERS), None)
 
@@ -58,43 +58,48 @@ def _values(words: Sequence[str]) -> Iterator[str]:
 
 
 def unknown_names(command: Command) -> list[str]:
-    """The files that a command names and nobody knows how to make."""
+    """The input files without an entry in ``PLACEHOLDERS``."""
     return [name for name in names_in(command) if placeholder(name) is None]
 
 
 def execute(command: Command, folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run a command, or a block of Python, in a folder of its own; returns the exit status."""
+    """Run a command or a Python block in ``folder``; returns the exit status."""
     for name in names_in(command):
-        known = placeholder(name)
-        assert known is not None
-        store.copy_to(folder, known)
+        entry = placeholder(name)
+        assert entry is not None
+        store.copy_to(folder, entry)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(ROOT))
     for name, value in _environment(folder, store).items():
         monkeypatch.setenv(name, value)
-    # A run's folder is named after when it began, once in a process.
+    # The start time names the run folder, once per process.
     monkeypatch.delenv("XSENT_STARTED", raising=False)
-    with as_in_a_new_process(), _endpoint(command.words) as more:
+    with as_in_a_new_process(), _endpoint(command.words) as extra:
         try:
-            return _run(command, store, more, monkeypatch)
+            return _run(command, store, extra, monkeypatch)
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
 def _environment(folder: Path, store: Store) -> dict[str, str]:
     return {
-        "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HYDRA_FULL_ERROR": "1", "HOME": str(folder / "home"),
-        "XSENT_CACHE": str(store.folder / "cache"), "PYTHONPATH": str(ROOT),
-        "OPENAI_API_KEY": "none", "MPLBACKEND": "agg",
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "HYDRA_FULL_ERROR": "1",
+        "HOME": str(folder / "home"),
+        "XSENT_CACHE": str(store.folder / "cache"),
+        "PYTHONPATH": str(ROOT),
+        "OPENAI_API_KEY": "none",
+        "MPLBACKEND": "agg",
         "MPLCONFIGDIR": str(store.folder / "matplotlib"),
-    }  # fmt: skip
+    }
 
 
-def _run(command: Command, store: Store, more: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:
+def _run(command: Command, store: Store, extra: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:
     if command.is_python:
-        exec(compile(command.text, command.where, "exec"), {"__name__": "__main__"})
+        exec(compile(command.text, command.location, "exec"), {"__name__": "__main__"})
         return 0
-    words = [*command.words, *appended(command.words, store), *more]
+    words = [*command.words, *appended(command.words, store), *extra]
     if words[0] == "xsent":
         from xsent.cli import main
 
@@ -116,7 +121,7 @@ def _run_script(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def _endpoint(words: Sequence[str]) -> Iterator[list[str]]:
-    """The option that names a server on this machine, for a command that would ask a language model."""
+    """The option that names a local server, for commands that ask a language model."""
     if "llm" not in words or "--dry-run" in words:
         yield []
         return
@@ -128,7 +133,7 @@ def _endpoint(words: Sequence[str]) -> Iterator[list[str]]:
 
 @contextmanager
 def as_in_a_new_process() -> Iterator[None]:
-    """What a command changes in its process, put back: loggers above all, which Hydra takes over."""
+    """Restore process state that a command changes: Hydra replaces the loggers."""
     from hydra.core.global_hydra import GlobalHydra
 
     root = logging.getLogger()

@@ -1,7 +1,7 @@
-"""What the names in printed commands stand for: ``BITEXT``, ``text.de``, ``runs/oracle/TIME``, each made small.
+"""Small files, models and runs for the names in documented commands: ``BITEXT``, ``text.de``, ``runs/oracle/TIME``.
 
-A command runs as it is printed, in a folder that has files of exactly these names. A page that needs another name
-needs a maker here, and nothing else. All is written for these tests or drawn from a seed.
+Commands run as printed, in a folder with files of these names. A page that uses a new name needs a new maker here.
+All content is written for these tests or drawn from a seed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,38 @@ from typing import Any
 import yaml
 from filelock import FileLock
 
-from tests.helpers import CONCEPTS, ROOT, _say, config, toy_divergences, toy_labelled, toy_overrides
+from tests.helpers import CONCEPTS, ROOT, config, toy_divergences, toy_labelled, toy_overrides, toy_words
 
 Maker = Callable[[Path, "Store"], object]
 PLACEHOLDERS: dict[str, Maker] = {}  # files and folders that pages name
 MODELS: dict[str, Maker] = {}  # what stands in for a download, which no page names
-# The letter of a made-up language, by the two-letter code of the real one whose name it goes by; English has e.
-LETTERS = {"ar": "a", "ay": "y", "de": "d", "es": "s", "fr": "f", "gn": "g", "it": "i", "ja": "j", "nl": "n", "pt": "p",
-           "ro": "r", "zh": "z"}  # fmt: skip
-THREE = {"ara": "ar", "deu": "de", "fra": "fr", "ita": "it", "jpn": "ja", "nld": "nl", "por": "pt", "ron": "ro",
-         "spa": "es", "cmn": "zh"}  # fmt: skip
+# The letter of a made-up language by the ISO 639-1 code that it stands for; English has e.
+LETTERS = {
+    "ar": "a",
+    "ay": "y",
+    "de": "d",
+    "es": "s",
+    "fr": "f",
+    "gn": "g",
+    "it": "i",
+    "ja": "j",
+    "nl": "n",
+    "pt": "p",
+    "ro": "r",
+    "zh": "z",
+}
+THREE = {
+    "ara": "ar",
+    "deu": "de",
+    "fra": "fr",
+    "ita": "it",
+    "jpn": "ja",
+    "nld": "nl",
+    "por": "pt",
+    "ron": "ro",
+    "spa": "es",
+    "cmn": "zh",
+}
 GERMAN = [
     "Der Hund schläft vor dem Haus.",
     "Wir essen heute frisches Brot.",
@@ -54,41 +76,41 @@ FRENCH = [
 
 
 class Store:
-    """Makes each thing once, for all tests and all processes of pytest."""
+    """Builds each example once for all tests and processes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def get(self, name: str) -> Path:
-        """Where the thing of that name lies.
+        """Path of an example.
 
         Raises:
             KeyError: nobody knows how to make it.
         """
         make = (PLACEHOLDERS | MODELS)[name]
         path = self.folder / name.strip("/").replace("/", "--")  # a name may lie below another
-        done = path.with_name(f"{path.name}.done")
+        marker = path.with_name(f"{path.name}.done")
         with FileLock(f"{path}.lock"):
-            if not done.exists():
+            if not marker.exists():
                 shutil.rmtree(path, ignore_errors=True)  # what a maker that failed has left
                 make(path, self)
-                done.touch()
+                marker.touch()
         return path
 
     def copy_to(self, folder: Path, name: str) -> None:
-        """Put a copy where a command will look for it."""
-        found, copy = self.get(name), folder / name
+        """Copy an example to where a command expects it."""
+        original, copy = self.get(name), folder / name
         if copy.exists():
             return
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if found.is_dir():
-            shutil.copytree(found, copy)
+        if original.is_dir():
+            shutil.copytree(original, copy)
         else:
-            shutil.copy(found, copy)
+            shutil.copy(original, copy)
 
 
-def made(*names: str, models: bool = False) -> Callable[[Maker], Maker]:
-    """Say that a function makes what goes by one of these names."""
+def maker_of(*names: str, models: bool = False) -> Callable[[Maker], Maker]:
+    """Register a function as the maker of these names."""
 
     def enter(make: Maker) -> Maker:
         (MODELS if models else PLACEHOLDERS).update(dict.fromkeys(names, make))
@@ -98,19 +120,19 @@ def made(*names: str, models: bool = False) -> Callable[[Maker], Maker]:
 
 
 def write(path: Path, lines: Iterable[str]) -> None:
-    """Write lines, and the folders above them."""
+    """Write lines, creating parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def english(count: int) -> list[str]:
-    """Different English sentences, each with a name, a place and a number."""
+    """Distinct English sentences with a name, a city and a number."""
     rng = random.Random(0)
-    names, places = ("Anna", "Paul", "Mary", "John", "Laura"), ("Paris", "London", "Berlin", "Madrid", "Rome")
-    things = ("red cars", "old books", "small houses", "good friends", "cold drinks")
+    names, cities = ("Anna", "Paul", "Mary", "John", "Laura"), ("Paris", "London", "Berlin", "Madrid", "Rome")
+    objects = ("red cars", "old books", "small houses", "good friends", "cold drinks")
     return [
-        f"In {1950 + number % 70} my friend {rng.choice(names)} saw {2 + number} {rng.choice(things)} in"
-        f" {rng.choice(places)}, but did not tell anyone about it."
+        f"In {1950 + number % 70} my friend {rng.choice(names)} saw {2 + number} {rng.choice(objects)} in"
+        f" {rng.choice(cities)}, but did not tell anyone about it."
         for number in range(count)
     ]
 
@@ -118,85 +140,85 @@ def english(count: int) -> list[str]:
 # ---- bitexts, plain text, test sets of translations
 
 
-@made("BITEXT")
+@maker_of("BITEXT")
 def bitext(path: Path, store: Store) -> None:
-    """Twelve made-up languages with English, whose words correspond one to one."""
+    """Twelve made-up languages, aligned with English word by word."""
     rng = random.Random(0)
     for code, letter in LETTERS.items():
         concepts = [[rng.randrange(CONCEPTS) for _ in range(4)] for _ in range(60)]
-        write(path / f"en-{code}.tsv", (f"{_say('e', row)}\t{_say(letter, row)}\ttoy" for row in concepts))
+        write(path / f"en-{code}.tsv", (f"{toy_words('e', row)}\t{toy_words(letter, row)}\ttoy" for row in concepts))
 
 
-@made("text.de", "news.de")
+@maker_of("text.de", "news.de")
 def german_text(path: Path, store: Store) -> None:
     write(path, GERMAN)
 
 
-@made("text.en", "news.en", "clean.en")
+@maker_of("text.en", "news.en", "clean.en")
 def english_text(path: Path, store: Store) -> None:
     write(path, ENGLISH)
 
 
-@made("text.fr")
+@maker_of("text.fr")
 def french_text(path: Path, store: Store) -> None:
     write(path, FRENCH)
 
 
-@made("bitext.tsv", "text.en-fr.tsv")
+@maker_of("bitext.tsv", "text.en-fr.tsv")
 def french_pairs(path: Path, store: Store) -> None:
     write(path, map("\t".join, zip(ENGLISH, FRENCH, strict=True)))
 
 
-@made("pairs.tsv")
+@maker_of("pairs.tsv")
 def german_pairs(path: Path, store: Store) -> None:
     write(path, map("\t".join, zip(ENGLISH, GERMAN, strict=True)))
 
 
-@made("CLEAN.txt", "eng_Latn.dev")
+@maker_of("CLEAN.txt", "eng_Latn.dev")
 def clean_text(path: Path, store: Store) -> None:
     write(path, english(120 if path.name == "CLEAN.txt" else 12))
 
 
-@made("CLEAN")
+@maker_of("CLEAN")
 def clean_folder(path: Path, store: Store) -> None:
     write(path / "clean.txt", english(120))
 
 
-@made("TATOEBA")
+@maker_of("TATOEBA")
 def tatoeba(path: Path, store: Store) -> None:
-    """Test files of all languages that any evaluator asks for."""
+    """Test files of all languages that an evaluator reads."""
     files = (ROOT / "conf" / "evaluator" / f"{name}.yaml" for name in ("tatoeba", "tatoeba14", "tatoeba36"))
     for code in {code for file in files for code in yaml.safe_load(file.read_text(encoding="utf-8"))["languages"]}:
         rows = [[(3 * n + k) % CONCEPTS for k in range(4)] for n in range(8)]
         letter = LETTERS.get(THREE.get(code, ""), "x")
-        write(path / f"tatoeba.{code}-eng.{code}", (_say(letter, row) for row in rows))
-        write(path / f"tatoeba.{code}-eng.eng", (_say("e", row) for row in rows))
+        write(path / f"tatoeba.{code}-eng.{code}", (toy_words(letter, row) for row in rows))
+        write(path / f"tatoeba.{code}-eng.eng", (toy_words("e", row) for row in rows))
 
 
-@made("MUSE")
+@maker_of("MUSE")
 def muse(path: Path, store: Store) -> None:
     for code in ("ar", "de", "es", "fr", "it", "nl", "pt", "ro"):
-        words = ((_say(LETTERS[code], [n]), _say("e", [n])) for n in range(CONCEPTS))
+        words = ((toy_words(LETTERS[code], [n]), toy_words("e", [n])) for n in range(CONCEPTS))
         write(path / f"{code}-en.txt", map(" ".join, words))
 
 
-@made("FLORES")
+@maker_of("FLORES")
 def flores(path: Path, store: Store) -> None:
     write(path / "eng_Latn.dev", english(12))
     write(path / "deu_Latn.dev", (f"Satz {number}: {GERMAN[number % 6]}" for number in range(12)))
     write(path / "fra_Latn.dev", (f"Phrase {number} : {FRENCH[number % 6]}" for number in range(12)))
 
 
-@made("AUGMENTED")
+@maker_of("AUGMENTED")
 def augmented(path: Path, store: Store) -> None:
-    from xsent.data.xsimpp import augment_file
+    from xsent.jobs.synthesis.augment import augment_file
     from xsent.run import load_config
 
     path.mkdir(parents=True)
     augment_file(store.get("FLORES") / "eng_Latn.dev", path / "eng_Latn", **load_config("augment", []))
 
 
-@made("BUCC")
+@maker_of("BUCC")
 def bucc(path: Path, store: Store) -> None:
     write(path / "zh-en.dev.zh", (f"zh-{n}\t{line}" for n, line in enumerate(GERMAN)))
     write(path / "zh-en.dev.en", (f"en-{n}\t{line}" for n, line in enumerate(ENGLISH)))
@@ -207,70 +229,72 @@ def bucc(path: Path, store: Store) -> None:
 
 
 def scored() -> list[tuple[str, str, float]]:
-    """Pairs of English sentences, the more alike the higher the score."""
-    return [(one, ENGLISH[(n + shift) % 6], 5.0 - 2 * shift) for shift in range(3) for n, one in enumerate(ENGLISH)]
+    """Pairs of English sentences; higher scores for more similar pairs."""
+    return [(first, ENGLISH[(n + shift) % 6], 5.0 - 2 * shift) for shift in range(3) for n, first in enumerate(ENGLISH)]
 
 
-@made("STS17")
+@maker_of("STS17")
 def sts17(path: Path, store: Store) -> None:
     for pair in ("ar-ar", "en-en", "en-de"):
-        write(path / f"STS.{pair}.txt", (f"{one}\t{other}\t{score}" for one, other, score in scored()))
+        write(path / f"STS.{pair}.txt", (f"{first}\t{second}\t{score}" for first, second, score in scored()))
 
 
-@made("STSB")
+@maker_of("STSB")
 def stsb(path: Path, store: Store) -> None:
     for part in ("dev", "test"):
-        rows = (f"news\tfile\t2017\t{n}\t{score}\t{one}\t{other}" for n, (one, other, score) in enumerate(scored()))
+        rows = (
+            f"news\tfile\t2017\t{n}\t{score}\t{first}\t{second}" for n, (first, second, score) in enumerate(scored())
+        )
         write(path / f"sts-{part}.csv", rows)
 
 
 def labelled(count: int) -> list[tuple[str, str, int]]:
-    """Pairs of sentences that share a subject, of which every other one is a paraphrase."""
+    """Pairs with a shared subject; every second pair is a paraphrase."""
     rows = english(count)
     return [
-        (one, one.replace("saw", "met").replace("my friend", "a friend of mine"), 1)
+        (first, first.replace("saw", "met").replace("my friend", "a friend of mine"), 1)
         if number % 2
-        else (one, one.replace("did not", "did"), 0)
-        for number, one in enumerate(rows)
+        else (first, first.replace("did not", "did"), 0)
+        for number, first in enumerate(rows)
     ]
 
 
-@made("PAIRS.tsv")
+@maker_of("PAIRS.tsv")
 def labelled_file(path: Path, store: Store) -> None:
     toy_labelled(path.with_suffix(".folder"), groups=120)
     shutil.move(path.with_suffix(".folder") / "train.tsv", path)
 
 
-@made("PAWSX")
+@maker_of("PAWSX")
 def pawsx(path: Path, store: Store) -> None:
     for code in ("de", "en", "es", "fr", "ja", "ko", "zh"):
         train = "train" if code == "en" else "translated_train"
         for name, start, end in ((train, 0, 60), ("dev_2k", 60, 90), ("test_2k", 90, 120)):
             rows = enumerate(labelled(120)[start:end], start=1)
-            lines = (f"{n}\t{code} {one}\t{code} {other}\t{label}" for n, (one, other, label) in rows)
+            lines = (f"{n}\t{code} {first}\t{code} {second}\t{label}" for n, (first, second, label) in rows)
             write(path / code / f"{name}.tsv", ["id\tsentence1\tsentence2\tlabel", *lines])
 
 
-@made("MSRP")
+@maker_of("MSRP")
 def msrp(path: Path, store: Store) -> None:
     for part, start, end in (("train", 0, 80), ("test", 80, 110)):
         rows = enumerate(labelled(110)[start:end])
-        lines = (f"{label}\t{2 * n}\t{2 * n + 1}\t{one}\t{other}" for n, (one, other, label) in rows)
+        lines = (f"{label}\t{2 * n}\t{2 * n + 1}\t{first}\t{second}" for n, (first, second, label) in rows)
         write(path / f"msr_paraphrase_{part}.txt", ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String", *lines])
 
 
-@made("DATA")
+@maker_of("DATA")
 def data_folder(path: Path, store: Store) -> None:
     for name in ("TATOEBA", "STSB", "STS17", "BUCC"):
         shutil.copytree(store.get(name), path / name.lower())
     shutil.copytree(store.get("MTEB"), path, dirs_exist_ok=True)
 
 
-@made("MTEB")
+@maker_of("MTEB")
 def mteb(path: Path, store: Store) -> None:
     tweets = [{"text": text, "label": number % 2} for number, text in enumerate(english(40))]
     pairs = {"sent1": ENGLISH * 2, "sent2": [*ENGLISH, *reversed(ENGLISH)], "labels": [1] * 6 + [0] * 6}
-    similar = [{"sentence1": one, "sentence2": other, "score": score} for one, other, score in scored()]
+    similar = [{"sentence1": first, "sentence2": second, "score": score} for first, second, score in scored()]
     tasks: dict[str, dict[str, Sequence[object]]] = {
         "TweetSentimentExtractionClassification": {"train": tweets, "test": tweets[:10]},
         "TwitterSemEval2015": {"test": [pairs]},
@@ -285,47 +309,47 @@ def mteb(path: Path, store: Store) -> None:
 # ---- divergences
 
 
-@made("DIVERGENCES.jsonl", "divergences.jsonl", "MADE.jsonl")
+@maker_of("DIVERGENCES.jsonl", "divergences.jsonl", "MADE.jsonl")
 def divergences(path: Path, store: Store) -> None:
     toy_divergences(path, seeds=80)
 
 
-@made("seeds/", "folder/")
+@maker_of("seeds/", "folder/")
 def seeds(path: Path, store: Store) -> None:
-    """Two sentences, parsed and aligned."""
-    from tests.jobs.test_diverge import write_parsed
+    """Two parsed and aligned sentences."""
+    from tests.jobs.synthesis.test_diverge import write_parsed
 
     write_parsed(path)
 
 
-@made("seeds.en.conllu", "seeds.fr.conllu", "seeds.align")
+@maker_of("seeds.en.conllu", "seeds.fr.conllu", "seeds.align")
 def seed_file(path: Path, store: Store) -> None:
     shutil.copy(store.get("seeds/") / path.name.replace("seeds", "two"), path)
 
 
-@made("REFRESD")
+@maker_of("REFRESD")
 def refresd(path: Path, store: Store) -> None:
     header = "#label\t#1ID\t#2ID\t#english_sentence\t#french_sentence\t#english_rational\t#french_rationale"
     rows = []
     for number in range(12):
         divergent = number % 2
-        one, other = ENGLISH[number % 6], FRENCH[(number + 2 * divergent) % 6]
-        marks = (" ".join(["2" if divergent else "0"] * len(text.split())) for text in (one, other))
-        rows.append("\t".join([str(divergent), str(2 * number), str(2 * number + 1), one, other, *marks]))
+        first, second = ENGLISH[number % 6], FRENCH[(number + 2 * divergent) % 6]
+        marks = (" ".join(["2" if divergent else "0"] * len(text.split())) for text in (first, second))
+        rows.append("\t".join([str(divergent), str(2 * number), str(2 * number + 1), first, second, *marks]))
     write(path / "test.tsv", [header, *rows])
 
 
-@made("SEMDIVERGE")
+@maker_of("SEMDIVERGE")
 def semdiverge(path: Path, store: Store) -> None:
     rows = [(ENGLISH[n % 6], FRENCH[(n + n % 2) % 6], 1 - n % 2) for n in range(12)]
     for name in ("opensubs", "commoncrawl"):
-        write(path / f"{name}.test", (f"{one} \t{other} \t{label} \t1.0" for one, other, label in rows))
+        write(path / f"{name}.test", (f"{first} \t{second} \t{label} \t1.0" for first, second, label in rows))
 
 
 # ---- distractors
 
 
-@made("news.jsonl")
+@maker_of("news.jsonl")
 def distractors(path: Path, store: Store) -> None:
     rows = (
         {"id": str(n), "texts": {"deu": text}, "distractors": {"deu": [f"{text[:-1]} nicht.", f"Nie: {text}"]}}
@@ -334,9 +358,11 @@ def distractors(path: Path, store: Store) -> None:
     write(path, (json.dumps(row, ensure_ascii=False) for row in rows))
 
 
-@made("CLSD")
+@maker_of("CLSD")
 def clsd(path: Path, store: Store) -> None:
-    """The released form: distractors in both languages, their translations, and the swapped words."""
+    """The released format: distractors in both languages, their translations and the swapped words."""
+    from tests.data.test_sets.test_clsd_swaps import COLUMNS
+
     header = "Index,French,German,de_adv1,de_adv2,fr_adv1,fr_adv2"
     released = "CLSD_wmt2019_adversarial_dataset.csv"
     german = [(text, text.replace(text.split()[1], "nie", 1), f"Nie {text}") for text in GERMAN]
@@ -348,42 +374,29 @@ def clsd(path: Path, store: Store) -> None:
     write(path / released, [header, *rows])
     translated = (",".join([str(n), str(n), text, text, "a", "b", "c", "d"]) for n, text in enumerate(ENGLISH))
     write(path / f"MT_M2M_{released}", [f",{header}", *translated])
-    columns = [
-        "Dataset",
-        "Operation",
-        "OriginalTextFrench",
-        "Details",
-        "EntityType",
-        "POSTag",
-        "SemanticallyEquivalent",
-        "OriginalTextGerman",
-        "AdversarialText",
-        "AdversarialExample",
-        "RowIndex",
-    ]
     for code, texts in (("de", german), ("fr", french)):
         swaps = []
-        for n, (text, other, _) in enumerate(texts):
-            said = f"Swap: '{text.split()[1]}' with '{other.split()[1]}'"
+        for n, (text, second, _) in enumerate(texts):
+            annotation = f"Swap: '{text.split()[1]}' with '{second.split()[1]}'"
             values = [
                 "wmt19",
                 "Swap",
                 FRENCH[n],
-                said,
+                annotation,
                 "",
                 ("NOUN", "VERB", "ADJ", "PROPN")[n % 4],
                 "0",
                 GERMAN[n],
-                other,
+                second,
             ]
             swaps.append("\t".join([*values, f"{code}_adv1", str(n)]))
-        write(path / f"{code.upper()}_wmt1921_swaps_ner_pos.tsv", ["\t".join(columns), *swaps])
+        write(path / f"{code.upper()}_wmt1921_swaps_ner_pos.tsv", ["\t".join(COLUMNS), *swaps])
 
 
 # ---- noisy text
 
 
-@made("ROCSMT")
+@maker_of("ROCSMT")
 def rocsmt(path: Path, store: Store) -> None:
     standard = english(12)
     noisy = [text.replace("you", "u").replace("tell", "tel").replace("about", "abt") for text in standard]
@@ -393,19 +406,21 @@ def rocsmt(path: Path, store: Store) -> None:
         write(path / f"RoCS-MT.ref.{code}", (f"{code} {text}" for text in standard))
 
 
-@made("LEXNORM.json")
+@maker_of("LEXNORM.json")
 def lexnorm(path: Path, store: Store) -> None:
     words = [text.lower().split() for text in english(12)]
     noisy = [["abt" if word == "about" else word for word in row] for row in words]
-    path.write_text(json.dumps([{"input": one, "output": two} for one, two in zip(noisy, words, strict=True)]))
+    path.write_text(
+        json.dumps([{"input": first, "output": standard} for first, standard in zip(noisy, words, strict=True)])
+    )
 
 
 # ---- models
 
 
-@made("bert", models=True)
+@maker_of("bert", models=True)
 def bert(path: Path, store: Store) -> None:
-    """A random BERT that spells words, of any length that a config asks for."""
+    """A random BERT with letters as pieces."""
     import torch
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
@@ -416,15 +431,15 @@ def bert(path: Path, store: Store) -> None:
     BertTokenizerFast(vocab=str(path / "vocab.txt"), model_max_length=512).save_pretrained(path)
     torch.manual_seed(0)
     size = {"hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 2, "intermediate_size": 32}
-    # The usual standard deviation of 0.02 would make all sentences alike.
+    # With the usual deviation of 0.02, all sentences would have similar vectors.
     shape = BertConfig(vocab_size=len(pieces), max_position_embeddings=514, initializer_range=0.5, **size)
     BertModel(shape).save_pretrained(path)
 
 
-@made("MINILM", "models/small")
-@made("sentence_transformer", models=True)
+@maker_of("MINILM", "models/small")
+@maker_of("sentence_transformer", models=True)
 def sentence_transformer(path: Path, store: Store) -> None:
-    """The same in the layout of sentence-transformers: the mean of the tokens, of length one."""
+    """The same BERT in the layout of sentence-transformers: mean pooling, normalised."""
     shutil.copytree(store.get("bert"), path)
     kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
     modules = [
@@ -438,47 +453,60 @@ def sentence_transformer(path: Path, store: Store) -> None:
     (path / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
 
 
-@made("LASER2")
-@made("laser2", models=True)
+@maker_of("LASER2")
+@maker_of("laser2", models=True)
 def laser2(path: Path, store: Store) -> None:
-    """The three files of a random LASER2 in one: weights, pieces, and the dictionary among the weights."""
+    """The files of a random LASER2: weights with dictionary, and SentencePiece model."""
     import sentencepiece
     import torch
 
-    from xsent.models.laser import SPECIAL, LaserEncoder
+    from xsent.models.encoders.laser import SPECIAL, LaserEncoder
 
     path.mkdir(parents=True)
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([text.lower() for text in english(60)]), model_prefix=str(path / "laser2"),
-        vocab_size=60, model_type="unigram", num_threads=1, minloglevel=2, hard_vocab_limit=False,
-    )  # fmt: skip
+        sentence_iterator=iter([text.lower() for text in english(60)]),
+        model_prefix=str(path / "laser2"),
+        vocab_size=60,
+        model_type="unigram",
+        num_threads=1,
+        minloglevel=2,
+        hard_vocab_limit=False,
+    )
     (path / "laser2.vocab").unlink()
     (path / "laser2.model").rename(path / "laser2.spm")
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(path / "laser2.spm"))
     names = [*SPECIAL, *(pieces.id_to_piece(number) for number in range(3, len(pieces)))]
     params: dict[str, Any] = {
-        "num_embeddings": len(names), "embed_dim": 8, "hidden_size": 8, "num_layers": 1, "bidirectional": True,
-    }  # fmt: skip
+        "num_embeddings": len(names),
+        "embed_dim": 8,
+        "hidden_size": 8,
+        "num_layers": 1,
+        "bidirectional": True,
+    }
     dictionary = {piece: number for number, piece in enumerate(names)}
     torch.manual_seed(0)
     encoder = LaserEncoder(
-        name="laser2", params=params, dictionary=dictionary, pieces=(path / "laser2.spm").read_bytes(),
-        max_length=None, normalize=False,
-    )  # fmt: skip
+        name="laser2",
+        params=params,
+        dictionary=dictionary,
+        pieces=(path / "laser2.spm").read_bytes(),
+        max_length=None,
+        normalize=False,
+    )
     torch.save({"params": params, "dictionary": dictionary, "model": encoder.state_dict()}, path / "laser2.pt")
 
 
-@made("character_bert", models=True)
+@maker_of("character_bert", models=True)
 def character_bert(path: Path, store: Store) -> None:
-    from tests.models.test_character_bert import published_weights
-    from tests.models.test_character_bert import write as write_model
+    from tests.models.encoders.characters.test_character_bert import PUBLISHED_FILTERS, published_weights
+    from tests.models.encoders.characters.test_character_bert import write as write_model
 
-    write_model(path, published_weights())
+    write_model(path, published_weights(PUBLISHED_FILTERS))
 
 
-@made("m2m100", models=True)
+@maker_of("m2m100", models=True)
 def translator(path: Path, store: Store) -> None:
-    from tests.models.small_translators import save_m2m100
+    from tests.models.translation.small_translators import save_m2m100
 
     save_m2m100(path)
     config_file = path / "config.json"  # positions are computed, not learned: there may be as many as a config asks for
@@ -486,21 +514,21 @@ def translator(path: Path, store: Store) -> None:
     config_file.write_text(json.dumps(settings), encoding="utf-8")
 
 
-@made("wordnet", models=True)
+@maker_of("wordnet", models=True)
 def wordnet(path: Path, store: Store) -> None:
     from tests.text.divergences.helpers import write_wordnet
 
     write_wordnet(path)
 
 
-@made("models/mine")
+@maker_of("models/mine")
 def static_encoder(path: Path, store: Store) -> None:
     shutil.copytree(ROOT / "xsent" / "assets" / "mini", path)
 
 
-@made("models/meaning")
+@maker_of("models/meaning")
 def exported(path: Path, store: Store) -> None:
-    """The meaning vectors of a run as sentence-transformers and onnxruntime read them."""
+    """The meaning head of a run, exported for sentence-transformers and onnxruntime."""
     from xsent.cli import main
 
     assert main(["export", str(store.get("runs/oracle/TIME")), "-o", str(path), "--onnx"]) == 0
@@ -510,15 +538,15 @@ def exported(path: Path, store: Store) -> None:
 
 
 def run(*overrides: str) -> Maker:
-    """What train.py leaves after one short epoch; ``{NAME}`` in an override is a thing of the store."""
+    """A run folder after one short epoch; ``{NAME}`` in an override is the path of an example."""
 
     def make(path: Path, store: Store) -> None:
         from xsent.run import train
 
-        given = [re.sub(r"{(.+)}", lambda name: str(store.get(name[1])), override) for override in overrides]
-        more = ["trainer.max_epochs=1", "trainer.enable_progress_bar=false", "pictures=none"]
+        filled = [re.sub(r"{(.+)}", lambda name: str(store.get(name[1])), override) for override in overrides]
+        settings = ["trainer.max_epochs=1", "trainer.enable_progress_bar=false", "pictures=null"]
         scratch = store.folder / "scratch" / path.name
-        train(config("train", scratch, *given, *more))
+        train(config("train", scratch, *filled, *settings))
         shutil.move(scratch / "run", path)
 
     return make
@@ -532,20 +560,41 @@ PLACEHOLDERS |= {
     "runs/dream/TIME": run("recipe=dream", *HEADS),
     "runs/meat/TIME": run("recipe=meat", *HEADS),
     "runs/labse/TIME": run(
-        "recipe=labse", *HEADS, "encoder=static", "encoder.dim=32", "encoder.vocab_size=300",
+        "recipe=labse",
+        *HEADS,
+        "encoder=static",
+        "encoder.dim=32",
+        "encoder.vocab_size=300",
         "recipe.tokenizer_sentences=500",
     ),
     "runs/paraphrase/TIME": run(
-        "recipe=paraphrase", "encoder=labse", "encoder.path={bert}", "data.root={PAWSX}", "data.global_batch_size=8",
+        "recipe=paraphrase",
+        "encoder=labse",
+        "encoder.path={bert}",
+        "data.root={PAWSX}",
+        "data.global_batch_size=8",
         "recipe.mining.mini_batches=2",
     ),
     "runs/rolaser/TIME": run(
-        "recipe=rolaser", "encoder=roberta", "encoder.path={bert}", "recipe.teacher_path={laser2}",
-        "data.root={CLEAN.txt}", "data.global_batch_size=8", "data.valid_share=0.1", "data.test_share=0.1",
-        "data.noise_workers=1", "encoder.max_length=128",
+        "recipe=rolaser",
+        "encoder=roberta",
+        "encoder.path={bert}",
+        "recipe.teacher_path={laser2}",
+        "data.root={CLEAN.txt}",
+        "data.global_batch_size=8",
+        "data.valid_share=0.1",
+        "data.test_share=0.1",
+        "data.noise_workers=1",
+        "encoder.max_length=128",
     ),
     "runs/divergence/TIME": run(
-        "recipe=divergence", "encoder=mbert", "encoder.path={bert}", "data.root={DIVERGENCES.jsonl}",
-        "data.train_seeds=20", "data.valid_seeds=10", "data.test_seeds=10", "data.global_batch_size=8",
+        "recipe=divergence",
+        "encoder=mbert",
+        "encoder.path={bert}",
+        "data.root={DIVERGENCES.jsonl}",
+        "data.train_seeds=20",
+        "data.valid_seeds=10",
+        "data.test_seeds=10",
+        "data.global_batch_size=8",
     ),
-}  # fmt: skip
+}

@@ -1,4 +1,4 @@
-"""Every command that a page prints is one that works: executed, or said to need the hub or a GPU."""
+"""Every documented command works: it is executed, or it needs the hub or a GPU."""
 
 from __future__ import annotations
 
@@ -16,54 +16,46 @@ from tests.docs.covered import COVERED, covered_by, inside
 from tests.docs.execute import execute, names_in, placeholder, unknown_names
 from tests.docs.placeholders import PLACEHOLDERS, Store
 from tests.helpers import ROOT
+from xsent import cli
 
 COMMANDS = all_commands()
-# It answers with the list that its comment promises, and does nothing.
+# Prints the list of recipes and exits.
 REFUSED = {"python train.py": "You must specify 'recipe'"}
 KINDS = ("python train.py", "python evaluate.py", "xsent")
-IDS = [command.where for command in COMMANDS]
+IDS = [command.location for command in COMMANDS]
 EXECUTED = [command for command in COMMANDS if command.needs is None and covered_by(command) is None]
 
 
 def parsed_by_xsent(words: list[str]) -> argparse.Namespace:
-    """The options of a command of ``xsent``; its own message is raised where they are wrong."""
+    """Parse the options of an ``xsent`` command; a wrong option raises its own message."""
 
-    class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> None:  # type: ignore[override]
-            raise ValueError(message)
+    def fail(message: str) -> None:
+        raise ValueError(message)
 
-    parser = Parser(prog="xsent")
-    _add_commands(parser)
+    parser, parsers = cli.build_parsers(cli.COMMANDS)
+    for each in (parser, *parsers.values()):
+        each.error = fail  # type: ignore[method-assign, assignment]
     return parser.parse_args(words)
 
 
 def options_of_xsent() -> dict[str, set[str]]:
-    """By command, the options that its help names."""
-    found = _add_commands(argparse.ArgumentParser(prog="xsent")).choices
-    return {name: set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", one.format_help())) for name, one in found.items()}
-
-
-def _add_commands(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser]:
-    from xsent.cli.command import COMMANDS as MODULES
-
-    commands = parser.add_subparsers(dest="command", required=True)
-    for module in MODULES:
-        module.add(commands)
-    return commands
+    """The options in the help of each command."""
+    _, parsers = cli.build_parsers(cli.COMMANDS)
+    return {name: set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", each.format_help())) for name, each in parsers.items()}
 
 
 def check(command: Command) -> None:
-    """Raise what is wrong with a command, unless only running it would tell."""
+    """Raise what is wrong with a command, as far as it can be known without running it."""
     if (look := covered_by(command)) is not None:
         wrong = look(command)
-        assert wrong is None, f"{command.where}: {command.text}\n{wrong}"
-        if (own := inside(command)) is not None:
-            check(own)
+        assert wrong is None, f"{command.location}: {command.text}\n{wrong}"
+        if (nested := inside(command)) is not None:
+            check(nested)
     elif command.is_python:
-        compile(command.text, command.where, "exec")
+        compile(command.text, command.location, "exec")
     else:
         assert command.text.startswith(KINDS), (
-            f"{command.where}: nobody knows how to execute this: {command.text}\nCall a block that is shown ```text."
+            f"{command.location}: nobody knows how to execute this: {command.text}\nCall a block that is shown ```text."
         )
         if command.words[0] == "xsent":
             parsed_by_xsent(command.words[1:])
@@ -81,25 +73,25 @@ def test_a_printed_command_is_one_that_its_program_understands(command: Command)
     check(command)
     if command.needs is None and covered_by(command) is None:
         unknown = unknown_names(command)
-        assert not unknown, f"{command.where}: tests/docs/placeholders.py has no {', '.join(unknown)}"
+        assert not unknown, f"{command.location}: tests/docs/placeholders.py has no {', '.join(unknown)}"
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_command_in_a_line_of_prose_exists(page: Path) -> None:
-    known = options_of_xsent()
-    for where, text in spans(page):
+    options = options_of_xsent()
+    for location, text in spans(page):
         words = text.split()
         if words[0] == "xsent":
-            assert words[1] in known, f"{where}: there is no `xsent {words[1]}`, only {', '.join(known)}"
-            unknown = [word for word in words if word.startswith("-") and word not in known[words[1]]]
-            assert not unknown, f"{where}: `xsent {words[1]}` has no {', '.join(unknown)}"
+            assert words[1] in options, f"{location}: there is no `xsent {words[1]}`, only {', '.join(options)}"
+            unknown = [word for word in words if word.startswith("-") and word not in options[words[1]]]
+            assert not unknown, f"{location}: `xsent {words[1]}` has no {', '.join(unknown)}"
         else:
-            assert text.startswith(KINDS) or covered_by(_span(where, text)), f"{where}: {text}"
-            check(_span(where, text))
+            assert text.startswith(KINDS) or covered_by(_span(location, text)), f"{location}: {text}"
+            check(_span(location, text))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", EXECUTED, ids=[command.where for command in EXECUTED])
+@pytest.mark.parametrize("command", EXECUTED, ids=[command.location for command in EXECUTED])
 def test_a_printed_command_runs(
     command: Command, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,33 +101,35 @@ def test_a_printed_command_runs(
             execute(command, tmp_path, store, monkeypatch)
         return
     status = execute(command, tmp_path, store, monkeypatch)
-    said = capfd.readouterr()
-    assert status == 0, f"{command.where}: {command.text}\n{said.out[-2000:]}{said.err[-4000:]}"
+    output = capfd.readouterr()
+    assert status == 0, f"{command.location}: {command.text}\n{output.out[-2000:]}{output.err[-4000:]}"
 
 
-@pytest.mark.parametrize("page", ["docs/sweeps.md", "docs/howto/sweep.md"])
 def test_a_search_that_a_page_shows_composes_and_looks_for_a_figure_that_does_not_fall_by_itself(
-    page: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    shown = [one for one in blocks(page, (ROOT / page).read_text(encoding="utf-8")) if one.language == "yaml"]
-    assert shown
-    for block in shown:
-        (tmp_path / "hparams_search").mkdir(exist_ok=True)
-        (tmp_path / "hparams_search" / "shown.yaml").write_text("\n".join(block.lines) + "\n", encoding="utf-8")
-        words = ["python", "train.py", f"hydra.searchpath=[{tmp_path}]", "hparams_search=shown"]
-        found = compose_command(words)
-        space = found.config.hparams_search.space
+    page = "docs/sweeps.md"
+    examples = [
+        command for command in blocks(page, (ROOT / page).read_text(encoding="utf-8")) if command.language == "yaml"
+    ]
+    assert examples
+    for block in examples:
+        (tmp_path / "search").mkdir(exist_ok=True)
+        (tmp_path / "search" / "shown.yaml").write_text("\n".join(block.lines) + "\n", encoding="utf-8")
+        words = ["python", "train.py", f"hydra.searchpath=[{tmp_path}]", "search=shown"]
+        parsed = compose_command(words)
+        space = parsed.config.search.space
         assert space
         for name in (name for name in space if "." in name):
-            assert found.value(name) is not None, name
-        # As xsent/recipes name their losses: val/loss is lowest where margin and scale are.
-        assert {found.value(f"callbacks.{one}.monitor") for one in ("checkpoints", "early_stopping")} == {
+            assert parsed.value(name) is not None, name
+        # val/loss is lowest for the smallest margin and scale, so a search may not monitor it.
+        assert {parsed.value(f"callbacks.{command}.monitor") for command in ("checkpoints", "early_stopping")} == {
             "val/heldout/original/mean/accuracy"
         }
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("make mini BITEX=x", "no variable BITEX in the Makefile"),
         ("docker build -f docker/Dockerfile --target tpu -t xsent .", "no stage tpu"),
@@ -149,8 +143,8 @@ def test_a_search_that_a_page_shows_composes_and_looks_for_a_figure_that_does_no
         ("DATA=1 python train.py recipe=labse", "nobody knows how to execute this"),
     ],
 )
-def test_a_command_that_is_not_executed_is_looked_at(line: str, said: str) -> None:
-    with pytest.raises((AssertionError, ValueError, HydraException), match=said):
+def test_a_command_that_is_not_executed_is_checked(line: str, message: str) -> None:
+    with pytest.raises((AssertionError, ValueError, HydraException), match=message):
         check(_span("page.md:1", line))
 
 
@@ -163,7 +157,7 @@ def test_each_table_has_only_what_a_page_needs() -> None:
     assert not idle, "kinds of commands that no page prints"
 
 
-# ---- the collector itself
+# ---- the parser of pages
 
 
 def collected(tmp_path: Path, *lines: str) -> list[Command]:
@@ -177,17 +171,17 @@ def test_lines_are_joined_filled_in_and_split_as_a_shell_does(tmp_path: Path) ->
         tmp_path, "Text.", "", "```", 'D="a=1 b=2"', "python train.py $D \\", "  'c=x y'   # prose", "```"
     )
     assert first.words == ["D=a=1 b=2"]
-    assert (second.where, second.words) == ("page.md:5", ["python", "train.py", "a=1", "b=2", "c=x y"])
+    assert (second.location, second.words) == ("page.md:5", ["python", "train.py", "a=1", "b=2", "c=x y"])
 
 
 def test_with_prompts_all_else_is_output(tmp_path: Path) -> None:
-    one, other = collected(tmp_path, "```console", "$ xsent mine a b -o c", "12:00 'done", "$ cat c", "```")
-    assert [one.text, other.text] == ["xsent mine a b -o c", "cat c"]
-    assert other.before == [["xsent", "mine", "a", "b", "-o", "c"]]
+    command, second = collected(tmp_path, "```console", "$ xsent mine a b -o c", "12:00 'done", "$ cat c", "```")
+    assert [command.text, second.text] == ["xsent mine a b -o c", "cat c"]
+    assert second.before == [["xsent", "mine", "a", "b", "-o", "c"]]
 
 
 def test_a_mark_is_read_beside_the_command_or_above_it(tmp_path: Path) -> None:
-    found = collected(
+    parsed = collected(
         tmp_path,
         "```bash",
         "xsent a  # needs the hub: a model",
@@ -196,7 +190,7 @@ def test_a_mark_is_read_beside_the_command_or_above_it(tmp_path: Path) -> None:
         "xsent c # needs care",
         "```",
     )
-    assert [command.needs for command in found] == ["the hub", "a GPU", None]
+    assert [command.needs for command in parsed] == ["the hub", "a GPU", None]
 
 
 def test_what_is_shown_is_no_command_and_an_unknown_language_is_an_error(tmp_path: Path) -> None:
@@ -225,5 +219,5 @@ def test_an_unknown_name_is_one(tmp_path: Path) -> None:
     assert unknown_names(command) == ["other.xy"]
 
 
-def _span(where: str, text: str) -> Command:
-    return Command(where, text, shlex.split(text), None, [])
+def _span(location: str, text: str) -> Command:
+    return Command(location, text, shlex.split(text), None, [])

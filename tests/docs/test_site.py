@@ -1,4 +1,4 @@
-"""The site that ``make docs`` builds: complete, strict, and quiet on the network."""
+"""The documentation site: complete, built in strict mode, and without external requests."""
 
 from __future__ import annotations
 
@@ -19,10 +19,16 @@ pytest.importorskip("mkdocs", reason="the site needs the extra docs")
 
 CONFIG = ROOT / "docs/site/mkdocs.yml"
 DOCS = ROOT / "docs"
-FEW = ["trainer.max_epochs=1", "trainer.enable_progress_bar=false", "pictures=none", "data.max_pairs=400",
-       "data.valid_share=0.1", "data.test_share=0.1",
-       "data.global_batch_size=16"]  # fmt: skip
-# "`xsent/losses/alignment.py`:" and, behind it, what the file holds.
+FEW = [
+    "trainer.max_epochs=1",
+    "trainer.enable_progress_bar=false",
+    "pictures=null",
+    "data.max_pairs=400",
+    "data.valid_share=0.1",
+    "data.test_share=0.1",
+    "data.global_batch_size=16",
+]
+# "`xsent/losses/alignment.py`:" followed by a block with the content of the file.
 FILE = re.compile(r"`((?:xsent|conf|tests)/[\w/.]+)`[^\n]*:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -31,30 +37,30 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(CONFIG), "-d", str(folder)]
-    done = subprocess.run(command, cwd=folder.parent, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, cwd=folder.parent, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
     return folder
 
 
 class Addresses(HTMLParser):
-    """What a page has the browser load: not where its links lead."""
+    """Collects the addresses that a page makes the browser load; links are excluded."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "link" and given.get("rel") in ("canonical", "prev", "next"):
+        attributes = dict(attrs)
+        if tag == "link" and attributes.get("rel") in ("canonical", "prev", "next"):
             return
         names = ("src", "srcset", "data", "poster") + (("href",) if tag == "link" else ())
-        self.found += [value for name in names if (value := given.get(name))]
+        self.addresses += [value for name in names if (value := attributes.get(name))]
 
 
 def loaded(page: Path) -> list[str]:
     parser = Addresses()
     parser.feed(page.read_text(encoding="utf-8"))
-    return parser.found
+    return parser.addresses
 
 
 def text_of(site: Path, *parts: str) -> str:
@@ -95,11 +101,11 @@ def test_every_page_forbids_the_browser_to_load_from_elsewhere(site: Path) -> No
 
 @pytest.mark.slow
 def test_every_command_is_in_the_reference(site: Path) -> None:
-    from xsent.cli.command import COMMANDS
+    from xsent.cli import COMMANDS
 
-    found = set(re.findall(r'<h2 id="xsent-(\w+)"', text_of(site, "reference/commands.html")))
-    assert len(found) == len(COMMANDS)
-    assert {"mine", "filter", "noise"} <= found
+    addresses = set(re.findall(r'<h2 id="xsent-(\w+)"', text_of(site, "reference/commands.html")))
+    assert len(addresses) == len(COMMANDS)
+    assert {"mine", "filter", "noise"} <= addresses
 
 
 @pytest.mark.slow
@@ -119,7 +125,7 @@ def test_every_public_module_is_in_the_reference(site: Path) -> None:
         if not path.name.startswith("_"):
             name = ".".join(path.relative_to(package.parent).with_suffix("").parts)
             assert f'id="{name}"' in pages, name
-    assert 'id="xsent.run.evaluating.load_encoder"' in pages
+    assert 'id="xsent.run.evaluation.load_encoder"' in pages
 
 
 @pytest.mark.slow
@@ -127,7 +133,7 @@ def test_links_to_files_outside_docs_lead_to_pages(site: Path) -> None:
     train = (site / "howto/train.html").read_text(encoding="utf-8")
     assert 'href="../repository/index.html#recipes"' in train
     assert 'id="recipes"' in (site / "repository/index.html").read_text(encoding="utf-8")
-    assert 'href="../reference/conf/hparams_search.html#oracle_weights"' in text_of(site, "howto/sweep.html")
+    assert 'href="../reference/conf/search.html#oracle_weights"' in text_of(site, "howto/sweep.html")
 
 
 @pytest.mark.slow
@@ -162,34 +168,44 @@ def test_the_files_that_a_how_to_shows_pass_the_tests_it_names(tmp_path: Path) -
     for name, text in files.items():
         assert not (tmp_path / name).exists(), name
         (tmp_path / name).write_text(text, encoding="utf-8")
-    known = tmp_path / "tests/test_conf.py"
-    known.write_text(
-        known.read_text(encoding="utf-8").replace(
-            "GIVEN_BY_RUN = {", 'GIVEN_BY_RUN = {\n    "xsent.data.pipes.": {"ledger", "root"},'
+    test_conf = tmp_path / "tests/test_conf.py"
+    test_conf.write_text(
+        test_conf.read_text(encoding="utf-8").replace(
+            "PASSED_BY_RUN = {", 'PASSED_BY_RUN = {\n    "xsent.data.pipes.": {"ledger", "root"},'
         ),
         encoding="utf-8",
     )
-    chosen = "mini-alignment or test_alignment or pipes or layout or (a_group_composes and data)"
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", chosen,
-               "tests/losses/test_alignment.py", "tests/data/test_pipes.py", "tests/test_layout.py",
-               "tests/test_conf.py"]  # fmt: skip
+    chosen = "alignment-mini or test_alignment or pipes or layout or (a_group_composes and data)"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        chosen,
+        "tests/losses/test_alignment.py",
+        "tests/data/test_pipes.py",
+        "tests/test_layout.py",
+        "tests/test_conf.py",
+    ]
     environment = {
         **os.environ,
         "PYTHONPATH": str(tmp_path),
         "HF_HUB_OFFLINE": "1",
         "XSENT_CACHE": str(tmp_path / "cache"),
     }
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "passed" in done.stdout
+    process = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout[-3000:]
+    assert "passed" in process.stdout
     shutil.copy(ROOT / "train.py", tmp_path)
     (tmp_path / "talks.de.txt").write_text(
         "".join(f"{number} dogs ||| {number} Hunde\n" for number in range(400)) + "no separator\n", encoding="utf-8"
     )
     for line in ELSEWHERE:
         trained = [sys.executable, *line.split()[1:], *FEW]
-        done = subprocess.run(trained, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{line}\n{done.stderr[-3000:]}"
-        assert "heldout deu accuracy" in done.stdout
+        process = subprocess.run(trained, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert process.returncode == 0, f"{line}\n{process.stderr[-3000:]}"
+        assert "heldout deu accuracy" in process.stdout
         if "data=pipes" in line:
-            assert "1 of 401 lines rejected (1 expected |||)" in done.stderr
+            assert "1 of 401 lines rejected (1 expected |||)" in process.stderr

@@ -1,15 +1,49 @@
-"""The reference release's numbers of retrieval and mining."""
+"""Numbers of the reference release, and a check of metric names in all tests."""
 
 from __future__ import annotations
 
 import json
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from xsent.evaluation.evaluator import Evaluator
+
 
 @pytest.fixture(scope="session")
 def reference(fixtures_dir: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((fixtures_dir / "retrieval.json").read_text())
-    return found
+    numbers: dict[str, Any] = json.loads((fixtures_dir / "retrieval.json").read_text())
+    return numbers
+
+
+def _subclasses(base: type) -> list[type]:
+    return [base, *(deeper for subclass in base.__subclasses__() for deeper in _subclasses(subclass))]
+
+
+@pytest.fixture(autouse=True)
+def _metrics_have_the_names_known_before_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every evaluation in these tests has exactly the metrics that the evaluator named before."""
+
+    def check_names(score: Any, names_of: Any) -> Any:
+        @wraps(score)
+        def checked(self: Evaluator, scored: Any, **options: Any) -> Any:
+            names = names_of(self, scored)
+            evaluation = score(self, scored, **options)
+            assert list(evaluation.metrics) == names
+            return evaluation
+
+        return checked
+
+    methods = {
+        "score": lambda evaluator, vectors: evaluator.metric_names(),
+        "score_pairs": lambda evaluator, judgements: evaluator.pair_metric_names(
+            tags_words=any(judgement.source is not None for judgement in judgements)
+        ),
+    }
+    for evaluator in _subclasses(Evaluator):
+        for method, names_of in methods.items():
+            score = vars(evaluator).get(method)
+            if score is not None and not hasattr(score, "__isabstractmethod__") and evaluator.__name__ != "Stub":
+                monkeypatch.setattr(evaluator, method, check_names(score, names_of))

@@ -1,23 +1,32 @@
-"""Two small files that translate each other, in different orders, and the bundled encoder."""
+"""Shared inputs of job tests: a small bitext in two files, the bundled encoder, a limit on file sizes."""
 
 from __future__ import annotations
 
 import random
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from xsent.models.static_encoder import StaticEncoder
+from xsent.models.encoders.static import StaticEncoder
 
 NUMBERS = [("two", "zwei"), ("three", "drei"), ("four", "vier"), ("five", "fünf"), ("six", "sechs"), ("ten", "zehn")]
 COLOURS = [("red", "rote"), ("blue", "blaue"), ("green", "grüne"), ("black", "schwarze"), ("white", "weiße")]
-THINGS = [
-    ("houses", "Häuser"), ("dogs", "Hunde"), ("books", "Bücher"), ("trees", "Bäume"), ("doors", "Türen"),
-    ("birds", "Vögel"), ("ships", "Schiffe"), ("cars", "Autos"),
-]  # fmt: skip
-PLACES = [("in the city", "in der Stadt"), ("on the island", "auf der Insel"), ("at school", "in der Schule")]
+NOUNS = [
+    ("houses", "Häuser"),
+    ("dogs", "Hunde"),
+    ("books", "Bücher"),
+    ("trees", "Bäume"),
+    ("doors", "Türen"),
+    ("birds", "Vögel"),
+    ("ships", "Schiffe"),
+    ("cars", "Autos"),
+]
+LOCATIONS = [("in the city", "in der Stadt"), ("on the island", "auf der Insel"), ("at school", "in der Schule")]
 
 
 class Bitext(NamedTuple):
@@ -28,6 +37,17 @@ class Bitext(NamedTuple):
     english: list[int]
 
 
+@contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """Let no file grow beyond ``size`` bytes; the error is like that of a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.fixture(scope="session")
 def mini() -> StaticEncoder:
     return StaticEncoder.load(name="mini", path=None)
@@ -36,7 +56,7 @@ def mini() -> StaticEncoder:
 @pytest.fixture(scope="session")
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> Bitext:
     """720 pairs."""
-    parts = list(product(NUMBERS, COLOURS, THINGS, PLACES))
+    parts = list(product(NUMBERS, COLOURS, NOUNS, LOCATIONS))
     random.Random(0).shuffle(parts)
     order = list(range(len(parts)))
     random.Random(1).shuffle(order)

@@ -1,4 +1,4 @@
-"""``xsent mteb``: figures on paper, mteb's beside ours on real data, and what is never overwritten."""
+"""``xsent mteb``: figures calculated by hand, comparison with ours on real data, results folder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from xsent.cli import main
-from xsent.data.sts import ScoredPairs
-from xsent.data.tatoeba import TestBitext
-from xsent.evaluation.retrieval import RetrievalEvaluator
-from xsent.evaluation.sts import StsEvaluator
-from xsent.jobs.mteb import Local, check_names, score_tasks
+from xsent.data.readers.sts import ScoredPairs
+from xsent.data.readers.tatoeba import TestBitext
+from xsent.evaluation.retrieval.evaluator import RetrievalEvaluator
+from xsent.evaluation.similarity.sts import StsEvaluator
+from xsent.jobs.mteb import LocalTask, check_names, score_tasks
 
 pytest.importorskip("mteb", reason="mteb is not installed: pip install 'xsent[mteb]'")
 
@@ -33,7 +33,7 @@ def without_a_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 class Angles:
-    """Texts are angles in degrees, so that every figure is known on paper; letters behind a number say nothing."""
+    """Texts are angles in degrees, so that figures can be calculated by hand; letters after a number are ignored."""
 
     def __init__(self, name: str = "angles") -> None:
         self.name = name
@@ -48,28 +48,41 @@ class Angles:
         return self.name.encode().hex()
 
 
-def similarity(*gold: float, name: str = "similar", options: object = None) -> Local:
+def similarity(*gold: float, name: str = "similar", options: object = None) -> LocalTask:
     pairs = ScoredPairs("eng-eng", ["0"] * 3, ["10", "40", "80"], list(gold))
-    one = StsEvaluator(name="sts", root="", pairs=None, read=lambda root, wanted: [pairs], missing="error")
-    return Local(name, "similarity", "Three pairs", one, options)
+    evaluator = StsEvaluator(name="sts", root="", pairs=None, read=lambda root, requested: [pairs], missing="error")
+    return LocalTask(name, "similarity", "Three pairs", evaluator, options)
 
 
-def bitext(source: Sequence[str], target: Sequence[str], *, margin: str = "absolute") -> Local:
+def bitext(source: Sequence[str], target: Sequence[str], *, margin: str = "absolute") -> LocalTask:
     lines = TestBitext("deu-eng", "deu", "eng", list(source), list(target))
-    one = RetrievalEvaluator(
-        name="bitext", root="", languages=None, read=lambda root, wanted: [lines], missing="error", metric="accuracy",
-        margin=margin, k=1, candidates="knn", comparison="textual",
-    )  # fmt: skip
-    return Local("lines", "bitext", "Lines", one, {"margin": margin})
+    evaluator = RetrievalEvaluator(
+        name="bitext",
+        root="",
+        languages=None,
+        read=lambda root, requested: [lines],
+        missing="error",
+        metric="accuracy",
+        margin=margin,
+        k=1,
+        candidates="knn",
+        comparison="textual",
+    )
+    return LocalTask("lines", "bitext", "Lines", evaluator, {"margin": margin})
 
 
 def scored(
-    output: Path, *tasks: str | Local, embedder: Angles | None = None, root: Path | None = None
+    output: Path, *tasks: str | LocalTask, embedder: Angles | None = None, root: Path | None = None
 ) -> list[dict[str, object]]:
     return score_tasks(
-        embedder or Angles(), output, name="angles", space=None, tasks=tasks, root=None if root is None else str(root),
+        embedder or Angles(),
+        output,
+        name="angles",
+        space=None,
+        tasks=tasks,
+        root=None if root is None else str(root),
         download=False,
-    )  # fmt: skip
+    )
 
 
 def figures(rows: Sequence[Mapping[str, object]]) -> dict[tuple[object, object, object], tuple[object, object, object]]:
@@ -79,33 +92,33 @@ def figures(rows: Sequence[Mapping[str, object]]) -> dict[tuple[object, object, 
 # ---- figures
 
 
-def test_similarity_is_what_paper_says_for_both(tmp_path: Path) -> None:
+def test_similarity_equals_a_calculation_by_hand(tmp_path: Path) -> None:
     # Ranks 3 2 1 against 3 1 2: 1 - 6 * 2 / (3 * 8) = 0.5.
     (row,) = scored(tmp_path / "out", similarity(5.0, 1.0, 2.0))
     assert (row["mteb"], row["ours"], row["why"]) == (50.0, 50.0, "same")
 
 
-def test_a_sentence_that_stands_there_twice_is_one_answer_with_us_and_two_with_mteb(tmp_path: Path) -> None:
+def test_a_repeated_sentence_is_one_answer_for_us_and_two_for_mteb(tmp_path: Path) -> None:
     lines = ["0", "20", "40", "40"]
-    found = figures(scored(tmp_path / "out", bitext([f"{line}a" for line in lines], lines)))
-    theirs, ours, why = found["deu-eng", "accuracy", "accuracy"]
+    scores = figures(scored(tmp_path / "out", bitext([f"{line}a" for line in lines], lines)))
+    theirs, ours, reason = scores["deu-eng", "accuracy", "accuracy"]
     # Both of the last two find the same line, so that one of four is wrong by number and none by text.
     assert (theirs, ours) == (75.0, 100.0)
-    assert "ties" in str(why)
+    assert "ties" in str(reason)
     # Classes 0 and 1 have F1 1; of the last two one has precision 1/2 and recall 1, so 2/3, the other 0.
-    theirs, _, why = found["deu-eng", "f1", "accuracy"]
+    theirs, _, reason = scores["deu-eng", "f1", "accuracy"]
     assert theirs == pytest.approx(100 * (1 + 1 + 2 / 3) / 4, abs=1e-4)
-    assert "class of its own" in str(why)
+    assert "as a class" in str(reason)
 
 
 def test_both_directions_are_subsets(tmp_path: Path) -> None:
-    found = figures(scored(tmp_path / "out", bitext(["0a", "10a", "16a"], ["0b", "14b", "24b"])))
+    scores = figures(scored(tmp_path / "out", bitext(["0a", "10a", "16a"], ["0b", "14b", "24b"])))
     # 10 is nearest to 14, but 16 is too: two of three. 0, 14 and 24 find 0, 16, 16: two of three.
-    assert found["deu-eng", "accuracy", "accuracy"] == (pytest.approx(66.6667), pytest.approx(66.6667), "same")
-    assert found["eng-deu", "accuracy", "accuracy"] == (pytest.approx(66.6667), pytest.approx(66.6667), "same")
+    assert scores["deu-eng", "accuracy", "accuracy"] == (pytest.approx(66.6667), pytest.approx(66.6667), "same")
+    assert scores["eng-deu", "accuracy", "accuracy"] == (pytest.approx(66.6667), pytest.approx(66.6667), "same")
 
 
-def test_a_difference_that_nothing_explains_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexplained_difference_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RetrievalEvaluator, "_errors", lambda *_: 1)  # ours goes wrong
     with pytest.raises(ValueError, match=r"one definition differ.*lines deu-eng accuracy: mteb 100\.0, ours 50\.0"):
         scored(tmp_path / "out", bitext(["0a", "20a"], ["0b", "20b"]))
@@ -116,7 +129,7 @@ def test_a_difference_that_nothing_explains_is_an_error(tmp_path: Path, monkeypa
         scored(tmp_path / "out", bitext(["0a", "20a"], ["0b", "20b"]))
 
 
-# ---- the folder
+# ---- results folder
 
 
 def test_mtebs_own_loader_reads_the_results(tmp_path: Path) -> None:
@@ -140,11 +153,11 @@ def test_mtebs_own_loader_reads_the_results(tmp_path: Path) -> None:
 def test_a_finished_task_is_not_computed_again(tmp_path: Path) -> None:
     first, again = Angles(), Angles()
     rows = scored(tmp_path / "out", similarity(5.0, 1.0, 2.0), embedder=first)
-    more = scored(tmp_path / "out", similarity(5.0, 1.0, 2.0), bitext(["0a", "20a"], ["0b", "20b"]), embedder=again)
+    all_rows = scored(tmp_path / "out", similarity(5.0, 1.0, 2.0), bitext(["0a", "20a"], ["0b", "20b"]), embedder=again)
     assert first.encoded
     assert set(again.encoded) == {"0a", "20a", "0b", "20b"}
-    assert [row for row in more if row["task"] == "similar"] == rows
-    assert len(more) > len(rows)
+    assert [row for row in all_rows if row["task"] == "similar"] == rows
+    assert len(all_rows) > len(rows)
 
 
 def test_other_data_are_computed_again(tmp_path: Path) -> None:
@@ -153,7 +166,7 @@ def test_other_data_are_computed_again(tmp_path: Path) -> None:
     assert row["mteb"] == 100.0
 
 
-def test_ours_by_other_options_is_computed_again(tmp_path: Path) -> None:
+def test_other_options_are_computed_again(tmp_path: Path) -> None:
     # By cosine 0 and 10 both find 12; by distance margin 10 is more of a neighbour to its own.
     source, target = ["0a", "10a", "60a"], ["12b", "20b", "80b"]
     before = scored(tmp_path / "out", bitext(source, target))
@@ -162,29 +175,29 @@ def test_ours_by_other_options_is_computed_again(tmp_path: Path) -> None:
     assert "margin score" in str(after[0]["why"])
 
 
-def test_what_another_version_scored_is_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_of_another_version_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xsent.jobs.mteb.__version__", "0.0.1")
     scored(tmp_path / "out", similarity(5.0, 1.0, 2.0, name="old"))
     monkeypatch.undo()
     rows = scored(tmp_path / "out", similarity(5.0, 1.0, 2.0))
     assert {row["task"] for row in rows} == {"similar"}
-    (said,) = (tmp_path / "out").glob("*/comparison.md")
-    assert "old is left out: another xsent scored it" in said.read_text()
+    (page,) = (tmp_path / "out").glob("*/comparison.md")
+    assert "old is left out: another xsent scored it" in page.read_text()
 
 
-def test_the_options_of_a_task_have_no_place_of_its_files(tmp_path: Path) -> None:
-    from xsent.cli.mteb import _local
+def test_the_options_of_a_task_do_not_contain_the_path_of_its_files(tmp_path: Path) -> None:
+    from xsent.cli_commands import local_task
     from xsent.run import load_config
 
-    found = []
+    options = []
     for folder in (tmp_path / "a", tmp_path / "b"):
         (folder / "stsb").mkdir(parents=True)
         rows = ["main\tfile\t2012\t0\t5.0\ta dog\tone dog", "main\tfile\t2012\t1\t1.0\ta cat\tone dog"]
         (folder / "stsb" / "sts-test.csv").write_text("\n".join(rows) + "\n")
-        found.append(_local("stsb", load_config("mteb", []) | {"local": str(folder)}).options)
-    assert found[0] == found[1]
-    assert str(tmp_path) not in json.dumps(found)
-    assert "DATA" in json.dumps(found)
+        options.append(local_task("stsb", load_config("mteb", []) | {"local": str(folder)}).options)
+    assert options[0] == options[1]
+    assert str(tmp_path) not in json.dumps(options)
+    assert "DATA" in json.dumps(options)
 
 
 def test_another_model_has_files_of_its_own(tmp_path: Path) -> None:
@@ -195,14 +208,14 @@ def test_another_model_has_files_of_its_own(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").glob("*/comparison.md"))) == 2
 
 
-def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_other_files_is_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"expected a new folder or one of xsent mteb, found notes\.txt"):
         scored(tmp_path, similarity(5.0, 1.0, 2.0))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-# ---- tasks of mteb from files as the hub has them
+# ---- tasks of mteb from local files
 
 
 def test_a_task_in_many_languages_runs_from_local_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -211,12 +224,12 @@ def test_a_task_in_many_languages_runs_from_local_files(tmp_path: Path, caplog: 
     rows = [{"sentence1": f"{at}a", "sentence2": f"{at}b", "lang": "deu-eng"} for at in (0, 20, 40)]
     rows += [{"sentence1": f"{at}a", "sentence2": f"{at + 30}b", "lang": "fra-eng"} for at in (0, 25)]
     (folder / "data" / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = {row["subset"]: row["mteb"] for row in scored(tmp_path / "out", "Tatoeba", root=tmp_path / "data")}
+    scores = {row["subset"]: row["mteb"] for row in scored(tmp_path / "out", "Tatoeba", root=tmp_path / "data")}
     # 25 is nearest to 30, and so is 0: of two French lines the first is right; F1 of its class is 2/3, of the other 0.
-    assert found == {"deu-eng": 100.0, "fra-eng": pytest.approx(100 / 3, abs=1e-3)}
+    assert scores == {"deu-eng": 100.0, "fra-eng": pytest.approx(100 / 3, abs=1e-3)}
     assert "no rows of" in caplog.text
-    (said,) = (tmp_path / "out").glob("*/comparison.md")
-    assert "Tatoeba: there were no data of " in said.read_text()
+    (page,) = (tmp_path / "out").glob("*/comparison.md")
+    assert "Tatoeba: there were no data of " in page.read_text()
     (result,) = (tmp_path / "out").glob("results/*/*/Tatoeba.json")
     first = json.loads(result.read_text())["dataset_revision"]
     assert re.fullmatch("local-[0-9a-f]{12}", first)
@@ -232,7 +245,7 @@ def test_a_task_in_many_languages_runs_from_local_files(tmp_path: Path, caplog: 
     assert json.loads(result.read_text())["dataset_revision"] != first
 
 
-def test_a_part_of_the_hubs_data_does_not_pass_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_data_of_the_hub_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import mteb
 
     address = mteb.get_task("Tatoeba").metadata.dataset
@@ -251,7 +264,7 @@ def test_a_retrieval_task_runs_from_local_files(tmp_path: Path) -> None:
         "corpus": [{"_id": "d1", "title": "", "text": "10b"}, {"_id": "d2", "title": "", "text": "50b"}],
         "queries": [{"_id": "q1", "text": "0a"}, {"_id": "q2", "text": "45a"}],
         "qrels/test": [{"query-id": query, "corpus-id": "d1", "score": 1} for query in ("q1", "q2")],
-    }  # fmt: skip
+    }
     for name, rows in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -266,9 +279,7 @@ def test_a_retrieval_task_runs_from_local_files(tmp_path: Path) -> None:
     assert row["mteb"] == pytest.approx(100 * (1 + 1 / math.log2(3)) / 2, abs=1e-2)
 
 
-def test_data_of_another_form_and_missing_data_are_errors_before_anything_is_encoded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_and_malformed_data_are_errors_before_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     encoder = Angles()
     with pytest.raises(FileNotFoundError, match=r"STS17: the local cache .*--download fetches them.*--local ROOT"):
@@ -295,7 +306,7 @@ def test_a_misspelt_name_is_answered_with_the_nearest(name: str, near: str) -> N
         check_names(["STS17", name], ["tatoeba", "stsb"])
 
 
-def test_a_name_like_no_other_is_answered_with_the_local_ones() -> None:
+def test_an_unknown_name_is_answered_with_the_local_tasks() -> None:
     with pytest.raises(ValueError, match="local tasks are tatoeba, stsb"):
         check_names(["qqqqqqqqqq"], ["tatoeba", "stsb"])
 
@@ -307,11 +318,11 @@ def run(*arguments: str) -> int:
     return main(["mteb", *arguments])
 
 
-def test_the_command_lists_what_is_local(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_the_local_tasks(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--list") == 0
-    said = capsys.readouterr().out
-    assert "tatoeba" in said
-    assert "DIR/flores200/dev" in said
+    printed = capsys.readouterr().out
+    assert "tatoeba" in printed
+    assert "DIR/flores200/dev" in printed
 
 
 @pytest.mark.parametrize(
@@ -330,7 +341,7 @@ def test_the_command_lists_what_is_local(capsys: pytest.CaptureFixture[str]) -> 
         (["NO_RUN", "--tasks", "STS17", "-o", "OUT"], "NO_RUN"),
     ],
 )
-def test_what_cannot_be_is_one_line_and_nothing_is_written(
+def test_an_invalid_command_is_an_error_and_writes_nothing(
     arguments: list[str],
     message: str,
     tmp_path: Path,
@@ -343,18 +354,18 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_checkpoint_is_called_as_its_run_is(tmp_path: Path) -> None:
-    from xsent.cli.mteb import _name_of
+def test_a_checkpoint_is_named_after_its_run(tmp_path: Path) -> None:
+    from xsent.cli_commands import checkpoint_name
 
-    assert _name_of(tmp_path / "demo") == "demo"
-    assert _name_of(tmp_path / "demo" / "checkpoints" / "last.ckpt") == "demo-last"
-    assert _name_of(tmp_path / "taken.ckpt") == "taken"
+    assert checkpoint_name(tmp_path / "demo") == "demo"
+    assert checkpoint_name(tmp_path / "demo" / "checkpoints" / "last.ckpt") == "demo-last"
+    assert checkpoint_name(tmp_path / "taken.ckpt") == "taken"
 
 
 def test_on_real_files_figures_of_one_definition_are_equal(shared_data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     tasks = ["stsb", "msrp", "rocsmt", "refresd"]
-    if absent := [one for one in tasks if not (shared_data / one).exists()]:
+    if absent := [path for path in tasks if not (shared_data / path).exists()]:
         pytest.skip(f"no {', '.join(absent)} in {shared_data}")
     assert run("--encoder", "mini", "--tasks", *tasks, "--local", str(shared_data), "-o", str(out)) == 0
     (file,) = out.glob("mini-*/comparison.csv")

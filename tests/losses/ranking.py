@@ -17,8 +17,10 @@ def masks_of_own(owner: Tensor, pairs: int, group: Tensor | None = None) -> Rank
         group: (N,) of the pairs; None: each is of its own.
     """
     group = torch.arange(pairs) if group is None else group
-    own = torch.arange(pairs)[:, None] == owner[None, :]  # (N, H)
-    return RankingMasks(in_batch=group[:, None] != group[None, :], own=own, own_of_positive=own, others=~own)
+    owned = torch.arange(pairs)[:, None] == owner[None, :]  # (N, H)
+    return RankingMasks(
+        in_batch=group[:, None] != group[None, :], hard_of_anchor=owned, hard_of_positive=owned, hard_of_others=~owned
+    )
 
 
 def pairs_alone(x: Tensor, group: Tensor | None = None) -> tuple[Tensor, RankingMasks]:

@@ -38,15 +38,20 @@ def test_a_candidate_of_the_same_group_is_no_negative() -> None:
 def test_a_shard_with_its_offset_gives_its_share_of_the_whole() -> None:
     torch.manual_seed(0)
     a, b, groups = torch.randn(6, 4), torch.randn(6, 4), torch.tensor([0, 1, 1, 2, 3, 0])
-    whole = additive_margin_softmax(a, b, margin=0.3, scale=10.0, groups=groups, candidate_groups=groups)
+    expected = additive_margin_softmax(a, b, margin=0.3, scale=10.0, groups=groups, candidate_groups=groups)
     shards = [
         additive_margin_softmax(
-            a[o : o + 2], b, margin=0.3, scale=10.0, offset=o,
-            groups=groups[o : o + 2], candidate_groups=groups,
+            a[offset : offset + 2],
+            b,
+            margin=0.3,
+            scale=10.0,
+            offset=offset,
+            groups=groups[offset : offset + 2],
+            candidate_groups=groups,
         )
-        for o in (0, 2, 4)
-    ]  # fmt: skip
-    torch.testing.assert_close(torch.stack(shards).mean(), whole)
+        for offset in (0, 2, 4)
+    ]
+    torch.testing.assert_close(torch.stack(shards).mean(), expected)
 
 
 def test_a_batch_of_one_group_has_no_loss_and_no_nan() -> None:

@@ -18,13 +18,17 @@ from tests.losses.ranking import masks_of_own, pairs_alone
 from xsent.batch import RankingMasks
 from xsent.losses import AdditiveMarginScale, additive_margin_scale, additive_margin_softmax
 from xsent.losses.additive_margin_scale import HARD_SETS, MARGIN_KINDS, with_margin
-from xsent.run.building import build
+from xsent.run.build import build
 
 TOLERANCE: dict[str, Any] = {"rtol": 0, "atol": 1e-8}
 OPTIONS: dict[str, Any] = {
-    "margin": 0.5, "margin_kind": "angular_safe", "scale": 20.0, "gamma": 1.0, "hard_set": "own",
+    "margin": 0.5,
+    "margin_kind": "angular_safe",
+    "scale": 20.0,
+    "gamma": 1.0,
+    "hard_set": "own",
     "bidirectional": False,
-}  # fmt: skip
+}
 CASES = [
     "default_angular_own(s=20,m=0.5,g=1)",
     "printed_values_angular_own(s=0.5,m=0.5,g=1)",
@@ -49,9 +53,9 @@ class Reference:
         self.expected = json.loads(path.read_text())
         inputs = self.expected["inputs"]
         self.x, self.y, hard = (torch.tensor(inputs[name], dtype=torch.float64) for name in "xyh")
-        given = torch.tensor(inputs["hmask"], dtype=torch.bool)  # (8, 3)
+        mask = torch.tensor(inputs["hmask"], dtype=torch.bool)  # (8, 3)
         self.every_hard = hard.flatten(0, 1)
-        self.hard, self.owner = hard[given], given.nonzero()[:, 0]
+        self.hard, self.owner = hard[mask], mask.nonzero()[:, 0]
 
     def case(self, name: str) -> dict[str, Any]:
         (case,) = (case for case in self.expected["cases"] if case["name"] == name)
@@ -59,16 +63,16 @@ class Reference:
 
     def loss(self, case: dict[str, Any], rows: slice) -> Tensor:
         # The reference's "none" is a batch whose data have no hard negatives.
-        kept = slice(0, 0) if case["hard_set"] == "none" else slice(None)
-        masks = masks_of_own(self.owner[kept], len(self.x))
+        columns = slice(0, 0) if case["hard_set"] == "none" else slice(None)
+        masks = masks_of_own(self.owner[columns], len(self.x))
         options = {
             **OPTIONS,
             **{name: case[name] for name in ("margin", "scale", "gamma")},
             "margin_kind": case["margin_kind"].removeprefix("literal_"),
             "hard_set": case["hard_set"].replace("none", "own"),
         }
-        mine = RankingMasks(*(mask[rows] for mask in masks))
-        return additive_margin_scale(self.x, self.y, self.hard[kept], mine, rows=rows, **options)
+        row_masks = RankingMasks(*(mask[rows] for mask in masks))
+        return additive_margin_scale(self.x, self.y, self.hard[columns], row_masks, rows=rows, **options)
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +80,8 @@ def reference(fixtures_dir: Path) -> Reference:
     return Reference(fixtures_dir / "paraphrase_losses.json")
 
 
-def close(found: Tensor, expected: float) -> None:
-    torch.testing.assert_close(found, torch.tensor(expected, dtype=found.dtype), **TOLERANCE)
+def close(value: Tensor, expected: float) -> None:
+    torch.testing.assert_close(value, torch.tensor(expected, dtype=value.dtype), **TOLERANCE)
 
 
 # ---- the reference
@@ -147,7 +151,7 @@ def test_the_printed_scale_leaves_a_perfect_encoder_a_loss_of_1_3(reference: Ref
 
 def preset(name: str) -> AdditiveMarginScale:
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        loss: AdditiveMarginScale = build(OmegaConf.to_container(compose(f"loss/{name}").recipe.loss))
+        loss: AdditiveMarginScale = build(OmegaConf.to_container(compose(f"recipe/paraphrase/loss/{name}").recipe.loss))
     return loss
 
 
@@ -197,9 +201,9 @@ def test_exchanged_a_pair_meets_the_hard_negatives_of_its_positive() -> None:
     hard = torch.tensor([[0.0, 1.0], [math.sqrt(3) / 2, -0.5]], dtype=torch.float64)
     masks = RankingMasks(
         in_batch=torch.tensor([[False]]),
-        own=torch.tensor([[True, False]]),
-        own_of_positive=torch.tensor([[False, True]]),
-        others=torch.tensor([[False, False]]),
+        hard_of_anchor=torch.tensor([[True, False]]),
+        hard_of_positive=torch.tensor([[False, True]]),
+        hard_of_others=torch.tensor([[False, False]]),
     )
     options = {**OPTIONS, "margin": 0.0, "scale": 2.0, "bidirectional": True}
     loss = additive_margin_scale(anchor, positive, hard, masks, rows=slice(0, 1), **options)
@@ -228,15 +232,19 @@ def test_with_an_additive_margin_both_ways_it_is_the_loss_of_labse_in_value_and_
     none, masks = pairs_alone(x, group)
     mine = RankingMasks(*(mask[rows] for mask in masks))
     options = {**OPTIONS, "margin_kind": "additive", "margin": 0.3, "bidirectional": True}
-    found = additive_margin_scale(x, y, none, mine, rows=rows, **options)
+    loss = additive_margin_scale(x, y, none, mine, rows=rows, **options)
     shared: dict[str, Any] = {
-        "margin": 0.3, "scale": 20.0, "offset": 2, "groups": group[rows], "candidate_groups": group,
-    }  # fmt: skip
+        "margin": 0.3,
+        "scale": 20.0,
+        "offset": 2,
+        "groups": group[rows],
+        "candidate_groups": group,
+    }
     expected = additive_margin_softmax(x[rows], y, **shared) + additive_margin_softmax(y[rows], x, **shared)
-    torch.testing.assert_close(found, expected)
-    for one, other in zip(torch.autograd.grad(found, (x, y)), torch.autograd.grad(expected, (x, y)), strict=True):
-        assert other.abs().max() > 0
-        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(loss, expected)
+    gradients, expected_gradients = (torch.autograd.grad(value, (x, y)) for value in (loss, expected))
+    assert all(gradient.abs().max() > 0 for gradient in expected_gradients)
+    torch.testing.assert_close(gradients, expected_gradients)
 
 
 def test_gamma_0_is_the_loss_without_hard_negatives(reference: Reference) -> None:
@@ -250,12 +258,12 @@ def test_the_parts_of_two_devices_make_the_whole() -> None:
     x, y, hard = torch.randn(6, 4), torch.randn(6, 4), torch.randn(5, 4)
     masks = masks_of_own(torch.tensor([0, 0, 2, 4, 5]), 6)
     loss = AdditiveMarginScale(**{**OPTIONS, "hard_set": "all", "bidirectional": True})
-    whole = loss(x, y, hard, masks, rows=slice(0, 6))
+    expected = loss(x, y, hard, masks, rows=slice(0, 6))
     parts = [
         loss(x, y, hard, RankingMasks(*(mask[rows] for mask in masks)), rows=rows)
         for rows in (slice(0, 3), slice(3, 6))
     ]
-    torch.testing.assert_close(torch.stack(parts).mean(), whole)
+    torch.testing.assert_close(torch.stack(parts).mean(), expected)
 
 
 # ---- gradients

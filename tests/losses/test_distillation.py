@@ -28,8 +28,8 @@ def loss_of(student: Tensor, teacher: Tensor, distance: str, reduction: str) -> 
 def test_every_variant_is_that_of_the_released_criterion(reference: dict[str, Any]) -> None:
     case = reference["distillation"]
     student, teacher = (torch.tensor(case["inputs"][side], dtype=torch.float64) for side in ("student", "teacher"))
-    of = case["mse_sum"]["released"]
-    assert loss_of(student, teacher, "squared", "sum") == pytest.approx(of, abs=1e-8)
+    released = case["mse_sum"]["released"]
+    assert loss_of(student, teacher, "squared", "sum") == pytest.approx(released, abs=1e-8)
     per_sentence = case["mse_sum_div_sentences(what fairseq logs and what the gradient is scaled by)"]
     assert loss_of(student, teacher, "squared", "sum_over_dim") == pytest.approx(per_sentence, abs=1e-8)
     assert loss_of(student, teacher, "squared", "mean") == pytest.approx(case["mse_mean_over_all_elements"], abs=1e-8)
@@ -82,13 +82,13 @@ def test_the_average_over_devices_is_the_loss_of_one_device(distance: str, reduc
     student = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
     teacher = torch.randn(6, 4, dtype=torch.float64)
     options = {"distance": distance, "reduction": reduction}
-    whole = distillation(student, teacher, rows=slice(0, 6), **options)
+    single = distillation(student, teacher, rows=slice(0, 6), **options)
     halves = [distillation(student[part], teacher, rows=part, **options) for part in (slice(0, 3), slice(3, 6))]
     average = torch.stack(halves).mean()
-    torch.testing.assert_close(average, whole)
-    expected, found = (torch.autograd.grad(loss, student, retain_graph=True)[0] for loss in (whole, average))
+    torch.testing.assert_close(average, single)
+    expected, gradient = (torch.autograd.grad(loss, student, retain_graph=True)[0] for loss in (single, average))
     assert expected.abs().sum() > 0
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(gradient, expected)
 
 
 @pytest.mark.parametrize("distance", ["squared", "cos", "snr", "contrast"])

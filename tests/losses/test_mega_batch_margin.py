@@ -19,20 +19,20 @@ def at(*degrees: float) -> Tensor:
     return torch.stack([angle.cos(), angle.sin()], dim=1)
 
 
-def masks(own: list[list[int]], own_of_positive: list[list[int]]) -> RankingMasks:
-    of_anchor, of_positive = torch.tensor(own) > 0, torch.tensor(own_of_positive) > 0
-    pairs = len(own)
+def masks(anchor_owns: list[list[int]], positive_owns: list[list[int]]) -> RankingMasks:
+    of_anchor, of_positive = torch.tensor(anchor_owns) > 0, torch.tensor(positive_owns) > 0
+    pairs = len(anchor_owns)
     return RankingMasks(~torch.eye(pairs, dtype=torch.bool), of_anchor, of_positive, ~of_anchor & ~of_positive)
 
 
 def test_matches_a_hand_computed_pair_with_negatives_of_both_sides() -> None:
     # The anchor at 0, its positive at 60: cos 1/2. Its negatives at 90 (cos 0) and -60 (cos 1/2, the nearest); the
     # positive's at 150 (cos 0). 0.4 - 0.5 + 0.5 and 0.4 - 0.5 + 0, which is below 0.
-    who = masks([[1, 1, 0]], [[0, 0, 1]])
-    loss = mega_batch_margin(at(0), at(60), at(90, -60, 150), who, rows=slice(0, 1), margin=0.4)
+    ownership = masks([[1, 1, 0]], [[0, 0, 1]])
+    loss = mega_batch_margin(at(0), at(60), at(90, -60, 150), ownership, rows=slice(0, 1), margin=0.4)
     assert loss.item() == pytest.approx(0.4, abs=1e-12)
     # A wider margin is missed by the positive's negative, too: (0.8 - 0.5 + 0.5) + (0.8 - 0.5 + 0).
-    loss = mega_batch_margin(at(0), at(60), at(90, -60, 150), who, rows=slice(0, 1), margin=0.8)
+    loss = mega_batch_margin(at(0), at(60), at(90, -60, 150), ownership, rows=slice(0, 1), margin=0.8)
     assert loss.item() == pytest.approx(1.1, abs=1e-12)
 
 
@@ -45,23 +45,27 @@ def test_a_side_without_negatives_adds_nothing_and_the_mean_is_over_all_pairs() 
 def test_other_pairs_and_their_negatives_play_no_part() -> None:
     torch.manual_seed(0)
     x, y, hard = torch.randn(5, 4), torch.randn(5, 4), torch.randn(5, 4)
-    who = masks_of_own(torch.arange(5), 5)
-    whole = mega_batch_margin(x, y, hard, who, rows=slice(0, 5), margin=0.4)
-    alone = [
+    ownership = masks_of_own(torch.arange(5), 5)
+    batch_loss = mega_batch_margin(x, y, hard, ownership, rows=slice(0, 5), margin=0.4)
+    pair_losses = [
         mega_batch_margin(
-            x[i : i + 1], y[i : i + 1], hard[i : i + 1],
-            masks_of_own(torch.tensor([0]), 1), rows=slice(0, 1), margin=0.4,
+            x[i : i + 1],
+            y[i : i + 1],
+            hard[i : i + 1],
+            masks_of_own(torch.tensor([0]), 1),
+            rows=slice(0, 1),
+            margin=0.4,
         )
         for i in range(5)
-    ]  # fmt: skip
-    assert whole > 0
-    torch.testing.assert_close(whole, torch.stack(alone).mean())
+    ]
+    assert batch_loss > 0
+    torch.testing.assert_close(batch_loss, torch.stack(pair_losses).mean())
 
 
 def test_a_batch_without_hard_negatives_has_loss_0_and_gradient_0() -> None:
     x = torch.randn(3, 4, requires_grad=True)
-    none, who = pairs_alone(x)
-    loss = MegaBatchMargin(margin=0.4)(x, x + 1, none, who, rows=slice(0, 3))
+    none, ownership = pairs_alone(x)
+    loss = MegaBatchMargin(margin=0.4)(x, x + 1, none, ownership, rows=slice(0, 3))
     (gradient,) = torch.autograd.grad(loss, x)
     assert loss.item() == 0
     assert gradient.abs().max() == 0
@@ -70,8 +74,8 @@ def test_a_batch_without_hard_negatives_has_loss_0_and_gradient_0() -> None:
 def test_gradients_are_those_of_finite_differences() -> None:
     generator = torch.Generator().manual_seed(0)
     x, y, hard = (torch.randn(n, 3, dtype=torch.float64, generator=generator).requires_grad_() for n in (4, 4, 6))
-    who = masks_of_own(torch.tensor([0, 1, 1, 1, 2, 3]), 4)
-    mine = RankingMasks(*(mask[1:] for mask in who))
+    ownership = masks_of_own(torch.tensor([0, 1, 1, 1, 2, 3]), 4)
+    mine = RankingMasks(*(mask[1:] for mask in ownership))
     loss = MegaBatchMargin(margin=1.5)
     assert loss(x, y, hard, mine, rows=slice(1, 4)) > 0
     assert torch.autograd.gradcheck(lambda *sides: loss(*sides, mine, rows=slice(1, 4)), (x, y, hard))

@@ -1,7 +1,9 @@
-"""Small random transformers as sentence encoders, built from a config and from nothing on disk."""
+"""Small random transformers as sentence encoders."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,7 +11,8 @@ import transformers
 from torch import Tensor, nn
 from transformers import BertTokenizerFast
 
-from xsent.models.sentence_encoder import SentenceEncoder
+from xsent.models.encoders.small_transformer import small_transformer
+from xsent.models.encoders.transformer import SentenceEncoder
 
 WORDS = 40
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -19,7 +22,14 @@ COMMON = {"vocab_size": len(SPECIAL) + WORDS, "max_position_embeddings": 40, "in
 DROPOUT = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 
 
-def small_encoder(architecture: str = "Bert", *, dropout: float = 0.0, **options: Any) -> SentenceEncoder:
+def small_encoder(
+    architecture: str = "Bert",
+    *,
+    dropout: float = 0.0,
+    pooling: Sequence[str] = ("mean",),
+    normalize: bool = True,
+    **options: Any,
+) -> SentenceEncoder:
     """An encoder in training mode; ``options`` go to the architecture's config."""
     torch.manual_seed(0)
     config = getattr(transformers, f"{architecture}Config")(**COMMON | SIZE | dict.fromkeys(DROPOUT, dropout) | options)
@@ -28,12 +38,26 @@ def small_encoder(architecture: str = "Bert", *, dropout: float = 0.0, **options
         name="small",
         transformer=getattr(transformers, f"{architecture}Model")(config),
         tokenizer=BertTokenizerFast(vocab=vocabulary, model_max_length=32),
-        pooling=["mean"],
+        pooling=pooling,
         projection=nn.Sequential(),
         prompt="",
         max_length=32,
-        normalize=True,
+        normalize=normalize,
     ).train()
+
+
+def load_encoder(folder: Path | str, **options: Any) -> SentenceEncoder:
+    """``SentenceEncoder.load`` of a folder; options that are not given are None or off."""
+    unset = dict.fromkeys(["revision", "pooling", "projection", "prompt", "max_length", "normalize"])
+    fixed = {"name": "some/model", "path": str(folder), "trust_remote_code": False}
+    return SentenceEncoder.load(**unset | fixed | options)  # type: ignore[arg-type]
+
+
+def pair_transformer(**options: Any) -> SentenceEncoder:
+    """``small_transformer`` on the pieces of `mini`, with few layers."""
+    sizes = {"layers": 2, "heads": 4, "feed_forward": 64, "max_length": 64}
+    fixed = {"path": None, "dropout": 0.1, "vector_std": 0.1, "comparing": None, "pooling": "mean", "seed": 3}
+    return small_transformer(**{"name": "small"} | sizes | fixed | options)  # type: ignore[arg-type]
 
 
 def random_sentences(lengths: list[int]) -> tuple[Tensor, Tensor]:

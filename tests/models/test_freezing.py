@@ -10,11 +10,11 @@ import torch
 from torch import nn
 
 from tests.models.small import random_sentences, small_encoder
-from xsent.models.encoder import Encoder
+from xsent.models.encoders.base import Encoder
+from xsent.models.encoders.laser import LaserEncoder
+from xsent.models.encoders.static import StaticEncoder
+from xsent.models.encoders.tiny import TinyEncoder
 from xsent.models.freezing import freeze, frozen_digest, frozen_names
-from xsent.models.laser import LaserEncoder
-from xsent.models.static_encoder import StaticEncoder
-from xsent.models.tiny import TinyEncoder
 
 MODERN = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
 DISTIL = {"dim": 16, "n_layers": 3, "n_heads": 2, "hidden_dim": 24}
@@ -39,7 +39,7 @@ def gradients(encoder: Encoder) -> set[str]:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_word_vectors_are_one_table_and_the_rest_is_trained(architecture: str) -> None:
+def test_encoder_aligner_are_one_table_and_the_rest_is_trained(architecture: str) -> None:
     encoder = build(architecture)
     reached = gradients(build(architecture))
     freeze(encoder, embeddings="word", layers=0)
@@ -90,7 +90,7 @@ def test_frozen_modules_stay_in_evaluation_mode() -> None:
         recipe.eval()
         assert not any(module.training for module in encoder.modules())
     recipe.train()
-    with encoder.evaluating():
+    with encoder.eval_mode():
         assert not any(module.training for module in encoder.modules())
     assert blocks[1].training
     assert not blocks[0].training
@@ -113,11 +113,11 @@ def test_an_optimizer_with_weight_decay_leaves_frozen_weights_as_they_were() -> 
     trained = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=0.1, weight_decay=0.5)
     gradients(encoder)
-    whole = encoder.digest()
+    full_digest = encoder.digest()
     optimizer.step()
     assert torch.equal(encoder.word_vectors, before)
     assert frozen_digest(encoder) == digest
-    assert encoder.digest() != whole
+    assert encoder.digest() != full_digest
 
 
 def test_the_digest_covers_the_values_and_the_names_of_what_is_frozen() -> None:
@@ -186,7 +186,7 @@ def test_an_encoder_of_word_vectors_only_cannot_have_them_frozen(make: Any, embe
         ({"embeddings": "words", "layers": 0}, r"recipe\.freeze\.embeddings=words: expected one of none, word, all"),
         ({"embeddings": "word", "layers": -1}, r"recipe\.freeze\.layers=-1: expected 0 or more"),
         ({"embeddings": "word", "layers": 4}, r"recipe\.freeze\.layers=4: encoder small has 3 layers"),
-        ({"embeddings": "word", "layers": 3}, r"recipe\.freeze\.layers=3: nothing of encoder small would be left"),
+        ({"embeddings": "word", "layers": 3}, r"recipe\.freeze\.layers=3: no parameter of encoder small would be left"),
     ],
 )
 def test_what_does_not_fit_is_named_and_changes_nothing(options: dict[str, Any], message: str) -> None:
@@ -199,18 +199,17 @@ def test_what_does_not_fit_is_named_and_changes_nothing(options: dict[str, Any],
 
 def test_layers_are_refused_where_the_architecture_has_none_of_its_own() -> None:
     albert = small_encoder("Albert", embedding_size=8)
-    with pytest.raises(ValueError, match=r"layers=1: found no transformer blocks in AlbertModel of encoder small"):
+    with pytest.raises(ValueError, match=r"layers=1: no transformer blocks in AlbertModel of encoder small"):
         freeze(albert, embeddings="word", layers=1)
     freeze(albert, embeddings="word", layers=0)
     assert frozen_names(albert) == {"transformer.embeddings.word_embeddings.weight"}
-    with pytest.raises(ValueError, match=r"layers=1: found no transformer blocks in TinyEncoder of encoder tiny"):
+    with pytest.raises(ValueError, match=r"layers=1: no transformer blocks in TinyEncoder of encoder tiny"):
         freeze(tiny(), embeddings="none", layers=1)
 
 
 def test_the_piece_vectors_of_laser_are_frozen_and_its_lstm_is_trained(fixtures_dir: Path) -> None:
-    encoder = LaserEncoder.load(
-        name="laser2", path=str(fixtures_dir / "laser2"), max_length=None, normalize=False
-    ).train()  # fmt: skip
+    folder = str(fixtures_dir / "laser2")
+    encoder = LaserEncoder.load(name="laser2", path=folder, max_length=None, normalize=False).train()
     freeze(encoder, embeddings="word", layers=0)
     assert frozen_names(encoder) == {"embed_tokens.weight"}
     assert gradients(encoder) == {name for name, _ in encoder.named_parameters()} - {"embed_tokens.weight"}

@@ -20,10 +20,10 @@ from transformers import (
 )
 
 from tests.models.piece_bert import MAX_LENGTH, PIECES, WORDS, save_bert
+from tests.models.small import pair_transformer
 from xsent.models.masked_lm import MaskedLM
-from xsent.models.small_transformer import small_transformer
 
-WHOLE = {word.lower() for word in WORDS}
+WHOLE_WORDS = {word.lower() for word in WORDS}
 SENTENCE = ("the", "red", "cat", "sleep", "in", "a", "garden", ".")
 
 
@@ -39,10 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(folder: Path, **options: Any) -> MaskedLM:
-    plain: dict[str, Any] = {
-        "name": "bert", "path": str(folder), "revision": None, "top": len(PIECES), "max_length": MAX_LENGTH,
-    }  # fmt: skip
-    return MaskedLM.load(**plain | options)
+    defaults: dict[str, Any] = {"path": str(folder), "top": len(PIECES), "max_length": MAX_LENGTH}
+    return MaskedLM.load(name="bert", revision=None, **defaults | options)
 
 
 def random_bert(vocabulary: int) -> BertForMaskedLM:
@@ -62,7 +60,7 @@ def test_predictions_are_the_models_best_whole_words_in_lower_case_without_the_w
     ranked = [piece.lower() for piece in tokenizer.convert_ids_to_tokens(order) if piece in WORDS and piece != "cat"]
     predicted = load(folder).predictions(SENTENCE, 2)
     assert predicted == list(dict.fromkeys(ranked))  # "Dog" and "dog" are one
-    assert set(predicted) == WHOLE - {"cat"}
+    assert set(predicted) == WHOLE_WORDS - {"cat"}
 
 
 def test_only_so_many_pieces_are_looked_at_as_asked_for(folder: Path) -> None:
@@ -118,7 +116,7 @@ def test_the_candidate_that_is_predicted_first_is_chosen(folder: Path) -> None:
 def test_choices_do_not_depend_on_the_blanks_beside(folder: Path) -> None:
     rng = random.Random(0)
     sentences = [tuple(rng.choices([*WORDS, "cats"], k=rng.randint(1, 10))) for _ in range(40)]
-    blanks = [Blank(words, rng.randrange(len(words)), set(rng.sample(sorted(WHOLE), 2))) for words in sentences]
+    blanks = [Blank(words, rng.randrange(len(words)), set(rng.sample(sorted(WHOLE_WORDS), 2))) for words in sentences]
     model = load(folder)
     together = model.choose(blanks, progress=True)
     assert together == [model.choose([blank])[0] for blank in blanks]
@@ -130,10 +128,7 @@ def test_choices_do_not_depend_on_the_blanks_beside(folder: Path) -> None:
 
 
 def test_pieces_of_a_sentence_piece_model_that_continue_a_word_are_no_words() -> None:
-    encoder = small_transformer(
-        name="small", path=None, layers=1, heads=4, feed_forward=8, dropout=0.0, vector_std=0.1, comparing=None,
-        max_length=32, pooling="mean", seed=0,
-    )  # fmt: skip
+    encoder = pair_transformer(layers=1, feed_forward=8, max_length=32)
     tokenizer = encoder.tokenizer
     tokenizer.backend_tokenizer.decoder = decoders.Metaspace()  # as such models have it
     model = random_bert(len(tokenizer))
@@ -180,7 +175,7 @@ def test_a_checkpoint_without_a_head_for_words_is_refused(tmp_path: Path) -> Non
 def test_impossible_options_are_refused(folder: Path) -> None:
     with pytest.raises(ValueError, match=rf"ranker.top=0: expected 1 to {len(PIECES)}, the pieces of bert"):
         load(folder, top=0)
-    with pytest.raises(ValueError, match=rf"ranker.max_length=512: bert takes 3 to {MAX_LENGTH}"):
+    with pytest.raises(ValueError, match=rf"ranker.max_length=512: expected 3 to {MAX_LENGTH} for bert"):
         load(folder, max_length=512)
     with pytest.raises(FileNotFoundError, match="no_such_folder"):
         load(folder, path="no_such_folder")

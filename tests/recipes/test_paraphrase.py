@@ -1,4 +1,4 @@
-"""Runs of recipe=paraphrase, small: they learn, mine what they should, and refuse what is wrong before any work."""
+"""Small runs of recipe=paraphrase: learning, mining, frozen weights; invalid options are refused."""
 
 from __future__ import annotations
 
@@ -12,20 +12,26 @@ from safetensors.torch import load_file, save_file
 
 import xsent
 from tests.helpers import config, state_of, toy_bert, toy_bitext, toy_labelled, toy_overrides
-from xsent.models.tiny import TinyEncoder
+from xsent.models.encoders.tiny import TinyEncoder
 from xsent.recipes.paraphrase import ParaphraseRecipe
 from xsent.run import build, evaluate, train
 
 SMALL = [
-    "recipe=paraphrase", "data=labelled", "data.global_batch_size=16", "data.valid_share=0.2", "data.test_share=0.2",
-    "pictures=none", "logger=none", "trainer.enable_progress_bar=false",
-]  # fmt: skip
+    "recipe=paraphrase",
+    "data=labelled",
+    "data.global_batch_size=16",
+    "data.valid_share=0.2",
+    "data.test_share=0.2",
+    "pictures=null",
+    "logger=none",
+    "trainer.enable_progress_bar=false",
+]
 TINY = ["encoder=tiny", "recipe.freeze.embeddings=none", "recipe.optimizer.lr=0.05"]
 
 
-def overrides(root: Path, *more: str) -> list[str]:
-    mega_batch = [] if "mining=none" in more else ["recipe.mining.mini_batches=2"]
-    return [*SMALL, f"data.root={root}", *mega_batch, *more]
+def overrides(root: Path, *options: str) -> list[str]:
+    mega_batch = [] if "recipe/paraphrase/mining=none" in options else ["recipe.mining.mini_batches=2"]
+    return [*SMALL, f"data.root={root}", *mega_batch, *options]
 
 
 def bert_encoder(tmp_path: Path) -> list[str]:
@@ -38,15 +44,20 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def small_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_labelled(tmp_path_factory.mktemp("fewer"), groups=120)
+
+
+@pytest.fixture(scope="module")
 def run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("run")
-    train(config("train", tmp_path, *overrides(data, *TINY, "trainer.max_epochs=12", "logger=csv")))
+    train(config("train", tmp_path, *overrides(data, *TINY, "trainer.max_epochs=8", "logger=csv")))
     return tmp_path / "run"
 
 
 def test_it_learns_to_tell_paraphrases_from_near_misses(run: Path) -> None:
     metrics: dict[str, float] = json.loads((run / "metrics.json").read_text())["metrics"]
-    # One word in four differs: a random encoder cannot tell, a dictionary can.
+    # Negatives differ in one word of four; a random encoder cannot recognise them.
     assert metrics["test/labelled/original/overall/accuracy"] > 85
 
 
@@ -55,38 +66,40 @@ def test_mining_is_logged_once_per_mega_batch(run: Path) -> None:
     about = json.loads((run / "metrics.json").read_text())
     steps = about["batches"] // about["epochs"]
     for name in ("mined_per_anchor", "mined_similarity", "suspected_false_negatives", "mining_seconds"):
-        found = [row for row in rows if row[2] == f"train/{name}"]
-        assert [int(row[0]) for row in found] == [
+        logged = [row for row in rows if row[2] == f"train/{name}"]
+        assert [int(row[0]) for row in logged] == [
             epoch * steps + first for epoch in range(about["epochs"]) for first in range(0, steps, 2)
         ]
         if name == "mined_per_anchor":
-            assert all(float(row[3]) == 1.0 for row in found)  # the nearest one of each anchor
+            assert all(float(row[3]) == 1.0 for row in logged)  # the nearest one of each anchor
 
 
-def spied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[dict[str, Any]]:
-    """What each training step was given, and in which state it found encoder and generator."""
-    seen: list[dict[str, Any]] = []
+def record_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[dict[str, Any]]:
+    """Rows, mined negatives, random state and dropout modes of each training step."""
+    steps: list[dict[str, Any]] = []
     compare = ParaphraseRecipe._compare
 
-    def noted(self: ParaphraseRecipe, batch: Any, mined: Any, *, own_pairs: bool) -> torch.Tensor:
+    def record(self: ParaphraseRecipe, batch: Any, mined: Any, *, own_pairs: bool) -> torch.Tensor:
         if own_pairs:
             state = {"rows": batch.pairs.row.tolist(), "mined": mined, "rng": torch.get_rng_state()}
             modes = [module.training for module in self.encoder.modules() if isinstance(module, torch.nn.Dropout)]
-            seen.append({**state, "dropout": modes})
+            steps.append({**state, "dropout": modes})
         return compare(self, batch, mined, own_pairs=own_pairs)
 
-    monkeypatch.setattr(ParaphraseRecipe, "_compare", noted)
+    monkeypatch.setattr(ParaphraseRecipe, "_compare", record)
     train(config("train", tmp_path, *options))
     monkeypatch.undo()
-    return seen
+    return steps
 
 
 def test_mini_batches_keep_their_composition_and_the_dropout_its_masks(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     common = [*bert_encoder(tmp_path), "recipe.optimizer.lr=0", "trainer.max_epochs=1"]
-    with_mining = spied(tmp_path / "a", monkeypatch, *overrides(data, *common))
-    without = spied(tmp_path / "b", monkeypatch, *overrides(data, *common, "mining=none"))
+    with_mining = record_steps(tmp_path / "a", monkeypatch, *overrides(small_data, *common))
+    without = record_steps(
+        tmp_path / "b", monkeypatch, *overrides(small_data, *common, "recipe/paraphrase/mining=none")
+    )
     assert [step["rows"] for step in with_mining] == [step["rows"] for step in without]
     assert all(step["dropout"] and all(step["dropout"]) for step in with_mining)
     # Mining itself draws nothing: until the first step, which encodes more sentences, the generators agree.
@@ -96,10 +109,12 @@ def test_mini_batches_keep_their_composition_and_the_dropout_its_masks(
 
 
 def test_nothing_is_mined_from_the_anchors_own_group(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = overrides(data, *TINY, "trainer.max_epochs=1", "mining=both", "recipe.mining.threshold=0.0")
-    steps = spied(tmp_path, monkeypatch, *options)
+    options = overrides(
+        small_data, *TINY, "trainer.max_epochs=1", "recipe/paraphrase/mining=both", "recipe.mining.threshold=0.0"
+    )
+    steps = record_steps(tmp_path, monkeypatch, *options)
     settings = config("train", tmp_path, *options).data
     module = build(dict(settings))
     module.read()
@@ -109,15 +124,21 @@ def test_nothing_is_mined_from_the_anchors_own_group(
         assert (module.text_group[batch.anchor] != module.text_group[mined.text]).all()
 
 
-def test_frozen_weights_are_in_no_checkpoint_and_do_not_move(data: Path, tmp_path: Path) -> None:
-    encoder = bert_encoder(tmp_path)
-    train(config("train", tmp_path, *overrides(data, *encoder, "trainer.max_epochs=1")))
-    state = state_of(tmp_path / "run/checkpoints/last.ckpt")
+@pytest.fixture(scope="module")
+def bert_folder(small_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the toy BERT (``run``) and the BERT itself (``bert``)."""
+    tmp_path = tmp_path_factory.mktemp("bert")
+    train(config("train", tmp_path, *overrides(small_data, *bert_encoder(tmp_path), "trainer.max_epochs=1")))
+    return tmp_path
+
+
+def test_frozen_weights_are_in_no_checkpoint_and_do_not_move(bert_folder: Path) -> None:
+    state = state_of(bert_folder / "run/checkpoints/last.ckpt")
     table = "encoder.transformer.embeddings.word_embeddings.weight"
     assert table not in state
     assert "encoder.transformer.embeddings.position_embeddings.weight" in state
-    loaded: Any = xsent.load_encoder(tmp_path / "run/checkpoints/last.ckpt")
-    before = load_file(tmp_path / "bert/model.safetensors")
+    loaded: Any = xsent.load_encoder(bert_folder / "run/checkpoints/last.ckpt")
+    before = load_file(bert_folder / "bert/model.safetensors")
     assert torch.equal(
         loaded.transformer.embeddings.word_embeddings.weight, before["embeddings.word_embeddings.weight"]
     )
@@ -126,14 +147,15 @@ def test_frozen_weights_are_in_no_checkpoint_and_do_not_move(data: Path, tmp_pat
     assert torch.equal(loaded.state_dict()[f"transformer.{moved}"], state[f"encoder.transformer.{moved}"])
 
 
-def test_a_checkpoint_is_refused_by_another_base_model(data: Path, tmp_path: Path) -> None:
-    encoder = bert_encoder(tmp_path)
-    train(config("train", tmp_path, *overrides(data, *encoder, "trainer.max_epochs=1")))
-    weights = load_file(tmp_path / "bert/model.safetensors")
+def test_a_checkpoint_is_refused_by_another_base_model(bert_folder: Path) -> None:
+    model = bert_folder / "bert/model.safetensors"
+    original = model.read_bytes()
+    weights = load_file(model)
     weights["embeddings.word_embeddings.weight"][7] += 1
-    save_file(weights, tmp_path / "bert/model.safetensors", metadata={"format": "pt"})
+    save_file(weights, model, metadata={"format": "pt"})
     with pytest.raises(ValueError, match=r"trained on top of frozen weights with digest .* another base model"):
-        xsent.load_encoder(tmp_path / "run")
+        xsent.load_encoder(bert_folder / "run")
+    model.write_bytes(original)
 
 
 @pytest.mark.parametrize(
@@ -152,19 +174,22 @@ def test_a_checkpoint_is_refused_by_another_base_model(data: Path, tmp_path: Pat
             ["callbacks.checkpoints.monitor=val/labelled/original/trained/accuracy"],
             r"expected one of .*val/labelled/original/",
         ),
-        (["loss=in_batch"], r"recipe\.loss\.gamma=0 gives hard negatives no weight"),
-        (["loss=mega_batch_margin", "mining=none", "data.own_negatives=0"], r"MegaBatchMargin looks at hard negatives"),
+        (["recipe/paraphrase/loss=in_batch"], r"recipe\.loss\.gamma=0 gives hard negatives no weight"),
+        (
+            ["recipe/paraphrase/loss=mega_batch_margin", "recipe/paraphrase/mining=none", "data.own_negatives=0"],
+            r"MegaBatchMargin needs hard negatives",
+        ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_what_is_wrong_is_said_before_training(data: Path, tmp_path: Path, options: list[str], message: str) -> None:
+def test_invalid_options_are_refused(data: Path, tmp_path: Path, options: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         train(config("train", tmp_path, *overrides(data, *TINY, *options)))
     assert not (tmp_path / "run/checkpoints").exists()
 
 
 def test_a_threshold_that_leaves_no_negative_is_an_error_before_the_first_step(data: Path, tmp_path: Path) -> None:
-    options = ["mining=threshold", "recipe.mining.threshold=0.9999"]
+    options = ["recipe/paraphrase/mining=threshold", "recipe.mining.threshold=0.9999"]
     with pytest.raises(ValueError, match=r"recipe\.mining\.threshold=0\.9999"):
         train(config("train", tmp_path, *overrides(data, *TINY, *options)))
     assert not (tmp_path / "run/checkpoints").exists()
@@ -180,14 +205,19 @@ def test_translation_pairs_and_labelled_pairs_are_not_taken_for_each_other(data:
 
 MINING_OF_LOSS = {
     "paper_literal": "top_n",
-    "paper_printed": "top_n", "ams_all": "both", "ams_others": "algorithm1", "in_batch": "none",
-    "ams": "threshold", "mega_batch_margin": "wieting",
-}  # fmt: skip
+    "paper_printed": "top_n",
+    "ams_all": "both",
+    "ams_others": "algorithm1",
+    "in_batch": "none",
+    "ams": "threshold",
+    "mega_batch_margin": "wieting",
+}
 
 
 @pytest.mark.parametrize(("loss", "mining"), MINING_OF_LOSS.items())
-def test_every_loss_takes_a_step_in_every_kind_of_mining(data: Path, tmp_path: Path, loss: str, mining: str) -> None:
-    options = overrides(data, *TINY, "trainer.max_epochs=1", f"loss={loss}", f"mining={mining}")
+def test_every_loss_and_every_kind_of_mining_train(small_data: Path, tmp_path: Path, loss: str, mining: str) -> None:
+    choices = [f"recipe/paraphrase/loss={loss}", f"recipe/paraphrase/mining={mining}"]
+    options = overrides(small_data, *TINY, "trainer.max_epochs=1", *choices)
     options += ["data.own_negatives=0"] if loss == "in_batch" else []
     train(config("train", tmp_path, *options))
     moved = state_of(tmp_path / "run/checkpoints/last.ckpt")["encoder.vectors"]
@@ -196,16 +226,18 @@ def test_every_loss_takes_a_step_in_every_kind_of_mining(data: Path, tmp_path: P
     assert not torch.equal(moved, start)
 
 
-def test_clipping_in_mixed_precision_needs_an_optimizer_that_lightning_can_clip(data: Path, tmp_path: Path) -> None:
-    options = overrides(data, *TINY, "trainer.gradient_clip_val=1.0", "trainer.precision=bf16-mixed")
+def test_clipping_in_mixed_precision_needs_an_optimizer_that_lightning_can_clip(
+    small_data: Path, tmp_path: Path
+) -> None:
+    options = overrides(small_data, *TINY, "trainer.gradient_clip_val=1.0", "trainer.precision=bf16-mixed")
     with pytest.raises(ValueError, match=r"needs recipe\.optimizer\.fused=false"):
         train(config("train", tmp_path, *options))
     train(config("train", tmp_path, *options, "recipe.optimizer.fused=false", "trainer.max_epochs=1"))
 
 
-def test_an_evaluator_that_cuts_another_part_than_the_run_held_out_is_refused(data: Path, tmp_path: Path) -> None:
-    train(config("train", tmp_path, *overrides(data, *TINY, "trainer.max_epochs=1")))
-    ckpt = [f"ckpt={tmp_path / 'run'}", "evaluator=labelled", f"evaluator.root={data}"]
+def test_an_evaluator_with_other_held_out_shares_than_the_run_is_refused(small_data: Path, tmp_path: Path) -> None:
+    train(config("train", tmp_path, *overrides(small_data, *TINY, "trainer.max_epochs=1")))
+    ckpt = [f"ckpt={tmp_path / 'run'}", "evaluator=labelled", f"evaluator.root={small_data}"]
     with pytest.raises(ValueError, match=r"evaluator\.read\.valid_share=0\.1: the run held out data\.valid_share=0\.2"):
         evaluate(config("evaluate", tmp_path / "other", *ckpt))
     shares = ["evaluator.read.valid_share=0.2", "evaluator.read.test_share=0.2"]
@@ -214,11 +246,11 @@ def test_an_evaluator_that_cuts_another_part_than_the_run_held_out_is_refused(da
     assert metrics == pytest.approx(expected)
 
 
-def test_what_was_mined_is_not_used_with_other_data(tmp_path: Path) -> None:
-    root = toy_labelled(tmp_path / "data")
+def test_a_run_is_not_resumed_with_other_data(tmp_path: Path) -> None:
+    root = toy_labelled(tmp_path / "data", groups=120)
     options = overrides(root, *TINY, "trainer.max_epochs=1")
     train(config("train", tmp_path, *options))
     lines = (root / "train.tsv").read_text().splitlines()
     (root / "train.tsv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
-    with pytest.raises(ValueError, match="the data of the run to resume are others, or in another order"):
+    with pytest.raises(ValueError, match="the data differ from those of the run to resume, or their order does"):
         train(config("train", tmp_path, *options, "ckpt_path=last", "trainer.max_epochs=2"))

@@ -28,8 +28,8 @@ def test_each_hard_negative_is_there_once_and_every_owner_is_kept() -> None:
     hard = hard_negatives(batch(), None)
     assert hard.text.tolist() == [6, 7]
     masks = ranking_masks(slice(0, 3), GROUP, hard, torch.tensor([1, 2]))
-    assert masks.own.tolist() == [[True, True], [False, True], [False, False]]
-    assert torch.equal(masks.own, masks.own_of_positive)
+    assert masks.hard_of_anchor.tolist() == [[True, True], [False, True], [False, False]]
+    assert torch.equal(masks.hard_of_anchor, masks.hard_of_positive)
 
 
 def test_pairs_of_one_group_are_no_negatives_of_each_other() -> None:
@@ -40,26 +40,30 @@ def test_pairs_of_one_group_are_no_negatives_of_each_other() -> None:
 def test_other_pairs_hard_negatives_are_those_of_another_group() -> None:
     # Text 6 is of pair 0's group, and of pair 2's: only pair 1 may use it as another's. Text 7 is of group 2.
     masks = ranking_masks(slice(0, 3), GROUP, hard_negatives(batch(), None), torch.tensor([1, 2]))
-    assert masks.others.tolist() == [[False, False], [True, False], [False, True]]
+    assert masks.hard_of_others.tolist() == [[False, False], [True, False], [False, True]]
 
 
 def test_what_was_mined_joins_the_pairs_it_was_mined_for() -> None:
     mined = Mined(
-        first=0, length=1, row=torch.tensor([20, 40, 30]), text=torch.tensor([6, 8, 9]),
-        of_anchor=torch.tensor([True, True, False]), of_positive=torch.tensor([False, True, True]),
-    )  # fmt: skip
+        first=0,
+        length=1,
+        row=torch.tensor([20, 40, 30]),
+        text=torch.tensor([6, 8, 9]),
+        of_anchor=torch.tensor([True, True, False]),
+        of_positive=torch.tensor([False, True, True]),
+    )
     hard = hard_negatives(batch(), mined)
     assert hard.text.tolist() == [6, 7, 9]  # row 40 is in another batch
     masks = ranking_masks(slice(0, 3), GROUP, hard, torch.tensor([1, 2, 3]))
-    assert masks.own.tolist() == [[True, True, False], [True, True, False], [False, False, False]]
-    assert masks.own_of_positive.tolist() == [[True, True, False], [False, True, False], [False, False, True]]
+    assert masks.hard_of_anchor.tolist() == [[True, True, False], [True, True, False], [False, False, False]]
+    assert masks.hard_of_positive.tolist() == [[True, True, False], [False, True, False], [False, False, True]]
 
 
 def test_a_device_gets_the_rows_of_its_own_pairs() -> None:
     hard, hard_group = hard_negatives(batch(), None), torch.tensor([1, 2])
-    whole = ranking_masks(slice(0, 3), GROUP, hard, hard_group)
+    masks = ranking_masks(slice(0, 3), GROUP, hard, hard_group)
     part = ranking_masks(slice(1, 3), GROUP, hard, hard_group)
-    for all_rows, own_rows in zip(whole, part, strict=True):
+    for all_rows, own_rows in zip(masks, part, strict=True):
         assert torch.equal(all_rows[1:3], own_rows)
 
 
@@ -67,16 +71,16 @@ def test_a_batch_without_hard_negatives_has_empty_masks() -> None:
     empty = torch.zeros(0, dtype=torch.int64)
     hard = hard_negatives(batch()._replace(negative=empty, owner=empty), None)
     masks = ranking_masks(slice(0, 3), GROUP, hard, empty)
-    assert masks.own.shape == masks.others.shape == (3, 0)
+    assert masks.hard_of_anchor.shape == masks.hard_of_others.shape == (3, 0)
 
 
 def test_a_text_that_two_devices_have_counts_once() -> None:
     # Text 7 in columns 0 and 2: pair 0 owns the copy of one device, pair 1 that of the other.
-    said = torch.tensor([True, True, True])
-    hard = HardNegatives(torch.tensor([7, 8, 7]), torch.tensor([0, 1, 2]), torch.tensor([0, 0, 1]), said, said)
+    mined = torch.tensor([True, True, True])
+    hard = HardNegatives(torch.tensor([7, 8, 7]), torch.tensor([0, 1, 2]), torch.tensor([0, 0, 1]), mined, mined)
     masks = ranking_masks(slice(0, 3), torch.tensor([1, 2, 3]), hard, torch.tensor([4, 4, 4]))
-    assert masks.own.tolist() == [[True, True, False], [True, False, False], [False, False, False]]
-    assert masks.others.tolist() == [[False, False, False], [False, True, False], [True, True, False]]
+    assert masks.hard_of_anchor.tolist() == [[True, True, False], [True, False, False], [False, False, False]]
+    assert masks.hard_of_others.tolist() == [[False, False, False], [False, True, False], [True, True, False]]
 
 
 def test_what_was_mined_follows_the_batch_to_its_device() -> None:

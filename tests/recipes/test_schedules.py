@@ -19,21 +19,21 @@ def optimizer() -> SGD:
 
 def rates(schedule: LRScheduler, steps: int) -> list[float]:
     """The learning rate of each step, from the first."""
-    found = []
+    values = []
     for _ in range(steps):
-        found += schedule.get_last_lr()
+        values += schedule.get_last_lr()
         schedule.optimizer.step()
         schedule.step()
-    return [float(rate) for rate in found]
+    return [float(rate) for rate in values]
 
 
 def test_inverse_sqrt_rises_linearly_and_falls_with_the_root_of_the_step() -> None:
-    found = rates(inverse_sqrt(optimizer(), total_steps=64, warmup_steps=4), 64)
-    assert found[:4] == [2, 4, 6, 8]
+    values = rates(inverse_sqrt(optimizer(), total_steps=64, warmup_steps=4), 64)
+    assert values[:4] == [2, 4, 6, 8]
     # sqrt(4 / step): a half at step 16, a third at step 36, a quarter at step 64.
-    assert [found[step - 1] for step in (16, 36, 64)] == pytest.approx([4, 8 / 3, 2], rel=1e-12)
-    assert found[4] == pytest.approx(8 * math.sqrt(4 / 5), rel=1e-12)
-    assert all(later < earlier for earlier, later in pairwise(found[3:]))
+    assert [values[step - 1] for step in (16, 36, 64)] == pytest.approx([4, 8 / 3, 2], rel=1e-12)
+    assert values[4] == pytest.approx(8 * math.sqrt(4 / 5), rel=1e-12)
+    assert all(later < earlier for earlier, later in pairwise(values[3:]))
 
 
 def test_inverse_sqrt_with_one_step_of_warm_up_begins_at_the_highest_rate() -> None:
@@ -55,8 +55,8 @@ def test_a_warm_up_of_no_steps_is_an_error(warmup_steps: int) -> None:
 
 def test_linear_decay_rises_over_its_share_and_falls_to_zero() -> None:
     # 2 of 10 steps of warm-up, which ends at step 3: thirds of 8, then down by an eighth of 8 a step.
-    found = rates(linear_decay(optimizer(), total_steps=10, warmup_share=0.2), 11)
-    assert found == pytest.approx([8 / 3, 16 / 3, 8, 7, 6, 5, 4, 3, 2, 1, 0], rel=1e-12)
+    values = rates(linear_decay(optimizer(), total_steps=10, warmup_share=0.2), 11)
+    assert values == pytest.approx([8 / 3, 16 / 3, 8, 7, 6, 5, 4, 3, 2, 1, 0], rel=1e-12)
 
 
 @pytest.mark.parametrize(

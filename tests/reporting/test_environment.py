@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-import xsent
 from xsent.reporting.environment import environment, git_commit
 
 
 def test_the_commit_has_a_mark_when_files_were_changed(tmp_path: Path) -> None:
     def git(*arguments: str) -> str:
-        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        done = subprocess.run(
-            ["git", "-C", str(tmp_path), *who, *arguments], check=True, capture_output=True, text=True
+        author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        process = subprocess.run(
+            ["git", "-C", str(tmp_path), *author, *arguments], check=True, capture_output=True, text=True
         )
-        return done.stdout.strip()
+        return process.stdout.strip()
 
     assert git_commit(tmp_path) is None
     git("init")
@@ -33,7 +32,7 @@ def test_the_commit_has_a_mark_when_files_were_changed(tmp_path: Path) -> None:
 def test_where_there_is_no_checkout_the_environment_names_the_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(xsent, "__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr("xsent.reporting.environment.__file__", str(tmp_path / "environment.py"))
     monkeypatch.delenv("XSENT_COMMIT", raising=False)
     assert environment()["git"] is None
     monkeypatch.setenv("XSENT_COMMIT", "0123abc")

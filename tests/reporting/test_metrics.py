@@ -83,10 +83,14 @@ class Line(pl.LightningModule):
 def fit(folder: Path, *, stop_at: int | None = None, ckpt_path: Path | None = None) -> None:
     data = DataLoader(TensorDataset(torch.arange(8.0)), batch_size=2)
     trainer = pl.Trainer(
-        max_epochs=3, accelerator="cpu", logger=MetricsFile(folder=str(folder)), log_every_n_steps=1,
+        max_epochs=3,
+        accelerator="cpu",
+        logger=MetricsFile(folder=str(folder)),
+        log_every_n_steps=1,
         callbacks=[pl.callbacks.ModelCheckpoint(folder, filename="{step}", save_top_k=-1)],
-        enable_progress_bar=False, enable_model_summary=False,
-    )  # fmt: skip
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
     trainer.fit(Line(stop_at), data, data, ckpt_path=ckpt_path, weights_only=True)
 
 

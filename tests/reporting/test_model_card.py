@@ -1,4 +1,4 @@
-"""The card says where a model comes from, and nothing of the machine it was made on."""
+"""Model card: origin, scores and licence of a model, and nothing of the machine that made it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 import torch
 import yaml
 
-from xsent.models.export.check import Checked, Found
+from xsent.models.export.check import CheckedExport, CheckResult
 from xsent.reporting.model_card import About, Exported, about_encoder, about_run, model_card
 
-FOUND = Found({"sentence-transformers": "6.0", "onnxruntime": "1.0"}, 40, 2e-7, 3e-6, 100.0, 50.0)
-CHECKED = Checked(FOUND, empty=4, undefined=0, tolerance=1e-5, onnx_tolerance=1e-5)
+RESULT = CheckResult({"sentence-transformers": "6.0", "onnxruntime": "1.0"}, 40, 2e-7, 3e-6, 100.0, 50.0)
+CHECKED = CheckedExport(RESULT, empty=4, undefined=0, tolerance=1e-5, onnx_tolerance=1e-5)
 EXPORTED = Exported("my-model", "meaning", 8, 64, "abc123", ["Text is cut after 64 tokens."], "")
 
 MEAT = {"host": "meat", "oracle": {"variant": "paper"}, "weights": {"oracle": {"intra_class": 0.0, "inter_class": 0.0}}}
@@ -27,7 +27,7 @@ def run_folder(tmp_path: Path, *, recipe: dict[str, object] | None = None, **enc
         "seed": 7,
         "run_dir": str(folder),
         "final": "best",
-        "encoder": {"_target_": "xsent.models.sentence_encoder.SentenceEncoder.load", "name": "org/base"} | encoder,
+        "encoder": {"_target_": "xsent.models.encoders.transformer.SentenceEncoder.load", "name": "org/base"} | encoder,
         "data": {
             "name": "bitext",
             "root": str(folder / "private"),
@@ -46,8 +46,8 @@ def run_folder(tmp_path: Path, *, recipe: dict[str, object] | None = None, **enc
 
 
 def front_matter(card: str) -> dict[str, object]:
-    found: dict[str, object] = yaml.safe_load(card.split("---\n")[1])
-    return found
+    fields: dict[str, object] = yaml.safe_load(card.split("---\n")[1])
+    return fields
 
 
 def test_a_run_is_described_by_its_own_files(tmp_path: Path) -> None:
@@ -58,10 +58,13 @@ def test_a_run_is_described_by_its_own_files(tmp_path: Path) -> None:
     assert front["base_model"] == "org/base"
     assert (front["license"], front["license_name"]) == ("other", "unknown-ask")
     assert "Ask whoever published the base model" in card
-    for said in ("Ki, Park, Kim 2024", "| variant | meat |", "1,500 batches of 32", "d1g357", "c0ffee"):
-        assert said in card
+    for text in ("Ki, Park, Kim 2024", "| variant | meat |", "1,500 batches of 32", "d1g357", "c0ffee"):
+        assert text in card
     assert "| test/x/meaning/deu-swa/accuracy | 91.25 |" in card
     assert "Scored on, too: swa" in card
+    (entry,) = yaml.safe_load(yaml.safe_dump(front["model-index"]))
+    (result,) = entry["results"]
+    assert (result["dataset"]["name"], result["metrics"][0]["value"]) == ("x deu-swa", 91.25)
     assert "test/x/language" not in card  # scores of the other head
     assert "largest difference 2.0e-07" in card
     assert "Text is cut after 64 tokens." in card
@@ -85,11 +88,11 @@ def test_a_licence_is_taken_from_the_card_beside_the_base_model(tmp_path: Path) 
 
 
 def test_what_was_trained_does_not_have_the_licence_of_its_base_alone(tmp_path: Path) -> None:
-    mini = {"_target_": "xsent.models.static_encoder.StaticEncoder.load", "name": "mini", "path": None}
+    mini = {"_target_": "xsent.models.encoders.static.StaticEncoder.load", "name": "mini", "path": None}
     card = model_card(EXPORTED, about_run(run_folder(tmp_path, **mini)), CHECKED)
     assert (front_matter(card)["license"], front_matter(card)["license_name"]) == ("other", "unknown-ask")
     assert "Of the base model: Apache-2.0" in card
-    assert "The data that it was trained on may have terms of their own" in card
+    assert "The training data may have terms" in card
 
 
 def test_the_checkpoint_that_the_run_scored_has_its_figures_and_another_has_not(tmp_path: Path) -> None:
@@ -105,14 +108,21 @@ def test_the_checkpoint_that_the_run_scored_has_its_figures_and_another_has_not(
 
 def test_a_checkpoint_elsewhere_is_described_by_itself_and_not_by_what_lies_beside_it(tmp_path: Path) -> None:
     mine = run_folder(tmp_path / "mine", name="org/mine") / "checkpoints" / "best.ckpt"
-    other = run_folder(tmp_path / "other", name="org/other")
-    for place in (other / "checkpoints" / "taken.ckpt", other / "checkpoints" / "best.ckpt", tmp_path / "lost.ckpt"):
-        place.write_bytes(mine.read_bytes())
-        card = model_card(EXPORTED, about_run(place), CHECKED)
+    checkpoints = run_folder(tmp_path / "other", name="org/other") / "checkpoints"
+    for copy in (checkpoints / "copied.ckpt", checkpoints / "best.ckpt", tmp_path / "moved.ckpt"):
+        copy.write_bytes(mine.read_bytes())
+        card = model_card(EXPORTED, about_run(copy), CHECKED)
         assert front_matter(card)["base_model"] == "org/mine"
         assert "| seen | 1,500 batches of 32 |" in card
         assert "None: the run has no evaluation" in card
         assert "91.25" not in card
+
+
+def test_no_value_of_a_run_changes_the_structure_of_its_card(tmp_path: Path) -> None:
+    hostile = "x |\n---\n## Licence {{ 7 * 7 }}"
+    card = model_card(EXPORTED, about_run(run_folder(tmp_path, name=hostile)), CHECKED)
+    assert card.count("\n## Licence") == 1
+    assert r"| encoder | x \| --- ## Licence {{ 7 * 7 }} |" in card
 
 
 def test_no_checkpoint_is_an_error(tmp_path: Path) -> None:
@@ -123,7 +133,7 @@ def test_no_checkpoint_is_an_error(tmp_path: Path) -> None:
 def test_a_student_names_the_teacher_whose_space_it_learned(tmp_path: Path) -> None:
     recipe = {"_target_": "xsent.recipes.rolaser.RolaserRecipe", "teacher": {"_target_": "x", "name": "LASER2"}}
     card = model_card(EXPORTED, about_run(run_folder(tmp_path, recipe=recipe)), CHECKED)
-    assert "| teacher | LASER2: the vectors are of its space" in card
+    assert "| teacher | LASER2: the vectors are in its space" in card
 
 
 def test_a_score_that_is_not_a_number_is_undefined() -> None:
@@ -143,7 +153,7 @@ def test_many_scores_are_shown_by_their_means() -> None:
 
 
 def test_an_encoder_as_it_is_has_no_training_and_no_scores() -> None:
-    about = about_encoder({"_target_": "xsent.models.static_encoder.StaticEncoder.load", "name": "mini", "path": None})
+    about = about_encoder({"_target_": "xsent.models.encoders.static.StaticEncoder.load", "name": "mini", "path": None})
     card = model_card(EXPORTED._replace(space="original"), about, CHECKED)
     assert front_matter(card)["license"] == "apache-2.0"
     assert "Not trained here" in card
@@ -153,5 +163,5 @@ def test_an_encoder_as_it_is_has_no_training_and_no_scores() -> None:
 def test_the_snippet_for_onnxruntime_is_there_when_the_graph_is() -> None:
     about = About("e", None, None, "Unknown.", [], {}, {}, {})
     assert "onnxruntime.InferenceSession" in model_card(EXPORTED, about, CHECKED)
-    without = CHECKED._replace(found=FOUND._replace(onnx_difference=None))
+    without = CHECKED._replace(result=RESULT._replace(onnx_difference=None))
     assert "InferenceSession" not in model_card(EXPORTED, about, without)

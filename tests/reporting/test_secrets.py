@@ -46,7 +46,7 @@ def test_a_token_or_login_inside_a_value_is_masked_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "masked"),
+    ("line", "masked"),
     [
         ("postgresql://ann:pa/ss@host/db", "postgresql://***@host/db"),
         ("postgresql://ann:p@ss@host/db", "postgresql://***@host/db"),
@@ -71,8 +71,8 @@ def test_a_token_or_login_inside_a_value_is_masked_too() -> None:
         ("the words are the key: this", "the words are the key: this"),
     ],
 )
-def test_a_secret_inside_a_line_is_masked_and_nothing_beside_it(given: str, masked: str) -> None:
-    assert redact(given) == masked
+def test_a_secret_inside_a_line_is_masked_and_nothing_beside_it(line: str, masked: str) -> None:
+    assert redact(line) == masked
 
 
 def test_the_original_stays_as_it_was() -> None:

@@ -1,4 +1,4 @@
-"""What an evaluator wants drawn: plain numbers with their labels, and no word on how they look."""
+"""Chart data of evaluators: numbers with labels, without style."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ Series = NDArray[np.float64]  # (N,)
 
 
 class Panel(NamedTuple):
-    """Values that are compared in one frame."""
+    """One frame of a histogram."""
 
     title: str
     values: Mapping[str, Series]  # by label
-    line: float | None  # a value to be marked, such as a threshold
+    line: float | None  # marked value, such as a threshold
 
 
 class Histogram(NamedTuple):
-    """How often which values occur, panels side by side with the same bins."""
+    """Histograms side by side with the same bins."""
 
-    name: str  # begins the name of the files
+    name: str  # prefix of the file names
     title: str
     x_label: str
-    y_label: str  # what is counted
-    line_label: str  # what the panels' lines are
+    y_label: str  # unit of the counts
+    line_label: str  # meaning of the panels' lines
     panels: Sequence[Panel]
 
 
 class Line(NamedTuple):
-    """Points in the order they are joined, and one of them marked."""
+    """A polyline with one marked point."""
 
     x: Series
     y: Series
     mark: tuple[float, float] | None
-    note: str  # beside the label in the legend
+    note: str  # appended to the label in the legend
 
 
 class Curve(NamedTuple):
-    """Lines in one frame whose axes go from 0 to 1."""
+    """Lines in one frame with axes from 0 to 1."""
 
     name: str
     title: str
     x_label: str
     y_label: str
-    mark_label: str  # what the lines' marks are
+    mark_label: str  # meaning of the marks
     lines: Mapping[str, Line]  # by label
-    diagonal: str  # what the line from (0, 0) to (1, 1) is; "": it is not drawn
+    diagonal: str  # meaning of the line from (0, 0) to (1, 1); "": not drawn
 
 
 class BoxPlot(NamedTuple):
-    """How values spread, a box per model, the models side by side within each group."""
+    """Box plot, a box per model, models side by side in each group."""
 
     name: str
     title: str
     y_label: str
-    groups: Mapping[str, Mapping[str, Series]]  # by group, in order along x, and by model within it
+    groups: Mapping[str, Mapping[str, Series]]  # by group in order along x, then by model
 
 
 class Point(NamedTuple):
-    """One marked place of a frame."""
+    """One point of a scatter plot."""
 
     x: float
     y: float
-    label: str  # beside the mark; "": none
-    kind: str  # points of one kind have one marker and one colour, such as "standard, student"
+    label: str  # next to the marker; "": none
+    kind: str  # decides marker and colour, such as "standard, student"
 
 
 class Scatter(NamedTuple):
-    """Points in one frame whose axes have one unit."""
+    """Scatter plot with the same unit on both axes."""
 
     name: str
     title: str
     points: Sequence[Point]
-    note: str  # below, such as the share of the variance that is shown
+    note: str  # caption, such as the explained share of the variance
 
 
 Chart = Histogram | Curve | BoxPlot | Scatter

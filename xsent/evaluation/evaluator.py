@@ -1,136 +1,185 @@
-"""What an evaluator is: sentences or pairs in, named figures out."""
+"""Evaluator interface: sentences or sentence pairs in, named metrics out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from xsent.batch import Judgement, WordPair
 from xsent.evaluation.charts import Chart
 
+SPLITS = ("valid", "test")
 Encode = Callable[[Sequence[str]], Tensor]  # N sentences -> (N, D)
 
 
 class Evaluation(NamedTuple):
-    """Figures, under which conditions each was measured, and what is worth a picture."""
+    """Metrics, the conditions of each measurement, and data for charts and tables."""
 
     metrics: dict[str, float]  # "<evaluator>/<item>/<metric>"
-    details: list[dict[str, object]]  # a row per figure: k, margin, candidates, direction, pools, ties
+    details: list[dict[str, object]]  # conditions: k, margin, candidates, direction, pool, ties
     charts: Sequence[Chart] = ()
-    tables: Mapping[str, Sequence[Mapping[str, object]]] = MappingProxyType({})  # by name, such as a row per item
+    tables: Mapping[str, Sequence[Mapping[str, object]]] = MappingProxyType({})  # rows by table name
 
 
-class Evaluator(Protocol):
-    """Scores any vectors, ours or a baseline's.
+class TwoSided(Protocol):
+    """Test set with sentences on two sides, aligned or not."""
 
-    It is asked in two steps, so that sentences are encoded once and scored in several spaces.
+    @property
+    def source(self) -> list[str]: ...
+    @property
+    def target(self) -> list[str]: ...
+
+
+@runtime_checkable
+class Bitext(TwoSided, Protocol):
+    """Test set where ``target[i]`` translates ``source[i]``."""
+
+    @property
+    def source_lang(self) -> str: ...
+    @property
+    def target_lang(self) -> str: ...
+
+
+def direction(bitext: Bitext) -> str:
+    """``deu-eng``."""
+    return f"{bitext.source_lang}-{bitext.target_lang}"
+
+
+class Evaluator(ABC):
+    """Scores the embeddings of any encoder.
+
+    Encoding and scoring are separate (``sentences``, then ``score``), so that sentences are encoded once and scored in
+    several spaces.
     """
 
-    name: str
+    name: str  # prefix of the metrics
 
+    @property
+    def reads_training_data(self) -> bool:
+        """Whether the test sets are held-out data of a training run; ``check`` then needs these data read."""
+        return False
+
+    @property
+    def depends_on_split(self) -> bool:
+        """Whether validation and test score different data."""
+        return False
+
+    @property
+    def members(self) -> Sequence[Evaluator]:
+        """The evaluators that a suite consists of."""
+        return [self]
+
+    @property
+    def absent(self) -> Sequence[str]:
+        """Requested test sets without files."""
+        return []
+
+    @property
+    def translation_sets(self) -> Sequence[Bitext]:
+        """Test sets of translation pairs."""
+        return []
+
+    def bind(self, data: object | None, *, split: str, device: str) -> None:
+        """Receive what a run provides; called once, before ``check``.
+
+        Args:
+            data: the data module of a training run; None outside training.
+            split: ``valid`` or ``test``.
+            device: where encoders and translators of the evaluator compute.
+
+        Raises:
+            ValueError: the evaluator scores held-out training data and ``data`` is None.
+        """
+        assert split in SPLITS, split
+
+    def bind_encoder(self, encoder: object) -> None:
+        """Receive the encoder whose embeddings will be scored.
+
+        Raises:
+            ValueError: its embeddings cannot be scored, because of their size.
+        """
+        assert encoder is not None
+
+    @abstractmethod
     def check(self) -> None:
-        """Read what is to be scored; raises before any long work if that cannot be done."""
-        ...
+        """Read the test sets, so that errors appear before any long computation."""
 
+    @abstractmethod
+    def metric_names(self) -> list[str]:
+        """Names of the metrics of ``score``, known once the test sets are read."""
+
+    @abstractmethod
     def digest(self) -> str:
-        """Hex digest of everything that was read to be scored: sentences, pairs, gold scores."""
-        ...
+        """Hex digest of everything that is scored: sentences, pairs, gold scores."""
 
+    @abstractmethod
     def sentences(self) -> list[str]:
-        """The N distinct sentences that are needed."""
-        ...
+        """The N distinct sentences to encode."""
 
+    @abstractmethod
     def score(self, vectors: Tensor) -> Evaluation:
-        """Figures from the vectors (N, D) of ``sentences()``."""
-        ...
+        """Metrics from the embeddings (N, D) of ``sentences()``."""
 
     def __call__(self, encode: Encode) -> dict[str, float]:
-        """``score`` of what ``encode`` makes of ``sentences()``."""
-        ...
+        """Metrics of the embeddings that ``encode`` returns."""
+        return self.score(encode(self.sentences())).metrics
 
 
-class PairEvaluator(Protocol):
-    """Scores what a model says of pairs that it reads both sides of at once; such a model makes no vectors."""
+class PairEvaluator(Evaluator):
+    """Scores judgements of a model that reads both sentences of a pair at once and has no sentence embeddings."""
 
-    name: str
-
-    def check(self) -> None:
-        """Read what is to be scored; raises before any long work if that cannot be done."""
-        ...
-
-    def digest(self) -> str:
-        """Hex digest of everything that was read to be scored: words, labels, highlights."""
-        ...
-
+    @abstractmethod
     def pairs(self) -> list[WordPair]:
-        """The pairs that are to be judged."""
-        ...
+        """The pairs to judge."""
 
+    @abstractmethod
     def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
-        """Figures from the judgements of ``pairs()``, in their order, and the threshold that the model calibrated."""
-        ...
+        """Metrics from the judgements of ``pairs()``, in their order, and the model's calibrated threshold."""
+
+    @abstractmethod
+    def pair_metric_names(self, *, tags_words: bool) -> list[str]:
+        """Names of the metrics of ``score_pairs``, with those of words if the model tags words."""
 
 
-def pairs_of(evaluator: Evaluator) -> PairEvaluator:
-    """The evaluator as one that scores judgements of pairs.
-
-    Raises:
-        ValueError: it, or a member of it, scores vectors of sentences alone.
-    """
-    for one in getattr(evaluator, "members", [evaluator]):
-        if not hasattr(one, "score_pairs"):
+def as_pair_evaluator(evaluator: Evaluator) -> PairEvaluator:
+    """The same evaluator; ``ValueError`` if it, or one of its members, scores only sentence embeddings."""
+    for member in evaluator.members:
+        if not isinstance(member, PairEvaluator):
             raise ValueError(
-                f"evaluator {one.name} scores vectors of sentences; what reads both sentences of a pair at once has"
-                " none: choose evaluator=refresd, semdiverge, divergence or divergence_heldout"
+                f"evaluator {member.name} scores vectors of sentences, which a model of sentence pairs does not have:"
+                " choose evaluator=refresd, semdiverge, divergence or divergence_heldout"
             )
-    return cast(PairEvaluator, evaluator)
+    assert isinstance(evaluator, PairEvaluator)
+    return evaluator
 
 
-def names_of_vectors(evaluator: Evaluator) -> list[str]:
-    """Names of the figures that an evaluator, its files read, gives of vectors: random ones are tried."""
-    size = getattr(evaluator, "trial_size", 2)
-    vectors = torch.randn(len(evaluator.sentences()), size, generator=torch.Generator().manual_seed(0))
-    return list(evaluator.score(vectors).metrics)
+def number_texts(texts: Iterable[str]) -> dict[str, int]:
+    """Row of each distinct text, in the order of their first occurrence."""
+    return {text: row for row, text in enumerate(dict.fromkeys(texts))}
 
 
-def names_of_judgements(evaluator: PairEvaluator, *, tags_words: bool) -> list[str]:
-    """Names of the figures that an evaluator, its files read, gives of judgements: zeros are tried."""
-
-    def nothing(words: Sequence[str]) -> NDArray[np.float32] | None:
-        return np.zeros(len(words), dtype=np.float32) if tags_words else None
-
-    judged = [Judgement(0.0, nothing(pair.source), nothing(pair.target)) for pair in evaluator.pairs()]
-    return list(evaluator.score_pairs(judged, threshold=0.0).metrics)
+def base_encoder(embedder: Any) -> Any:
+    """The encoder below the heads, or of a recipe; otherwise ``embedder`` itself."""
+    return getattr(embedder, "encoder", embedder)
 
 
-def tell_cuts(evaluator: Evaluator, embedder: Any) -> None:
-    """Let the evaluators that count sentences which are too long for the encoder ask it, if it can tell."""
-    cuts = getattr(getattr(embedder, "encoder", embedder), "cuts", None)  # below the heads, or of a recipe
-    for one in getattr(evaluator, "members", [evaluator]):
-        if hasattr(one, "cuts"):
-            one.cuts = cuts
-
-
-def in_space(name: str, space: str) -> str:
-    """``tatoeba/deu/accuracy`` in ``meaning`` is ``tatoeba/meaning/deu/accuracy``."""
+def add_space(name: str, space: str) -> str:
+    """``tatoeba/deu/accuracy`` in ``meaning`` becomes ``tatoeba/meaning/deu/accuracy``."""
     prefix, rest = name.split("/", maxsplit=1)
     return f"{prefix}/{space}/{rest}"
 
 
 def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluation:
-    """Figures in every space, named by ``in_space``.
+    """Score every space; ``add_space`` names the metrics.
 
-    A chart has the space at the end of its name and title, a row of a table as its first field.
+    A chart gets the space as suffix of its name and title, a table row as its first field.
 
     Args:
-        evaluator: scores each space.
-        vectors: (N, D) of ``evaluator.sentences()`` by name of the space.
+        vectors: (N, D) embeddings of ``evaluator.sentences()`` by space.
     """
     metrics: dict[str, float] = {}
     details: list[dict[str, object]] = []
@@ -138,7 +187,7 @@ def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluat
     tables: dict[str, list[Mapping[str, object]]] = {}
     for space, rows in vectors.items():
         scored = evaluator.score(rows)
-        metrics |= {in_space(name, space): value for name, value in scored.metrics.items()}
+        metrics |= {add_space(name, space): value for name, value in scored.metrics.items()}
         details += [{"space": space, **row} for row in scored.details]
         charts += [
             chart._replace(name=f"{chart.name}_{space}", title=f"{chart.title}, {space}") for chart in scored.charts

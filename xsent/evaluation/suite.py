@@ -1,4 +1,4 @@
-"""Several evaluators as one: their sentences are encoded once."""
+"""Suite of evaluators: encodes the sentences of all members once."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from torch import Tensor
 
 from xsent.batch import Judgement, WordPair
 from xsent.evaluation.charts import Chart
-from xsent.evaluation.evaluator import Encode, Evaluation, Evaluator, pairs_of
+from xsent.evaluation.evaluator import Bitext, Evaluation, Evaluator, PairEvaluator, as_pair_evaluator, number_texts
 
 
-class Suite:
-    """Scores what each of its members scores.
+class Suite(PairEvaluator):
+    """Scores with each member.
 
     Args:
-        name: of the whole.
-        members: by any key; each has its own ``name``, which begins its metrics.
+        name: of the suite.
+        members: evaluators by any key; the name of each begins its metrics.
 
     Raises:
-        ValueError: two members have one name.
+        ValueError: two members have the same name.
     """
 
     def __init__(self, *, name: str, members: Mapping[str, Evaluator]) -> None:
@@ -31,50 +31,70 @@ class Suite:
                 f"evaluator {name}: its members are named {', '.join(names)}; each needs a name of its own"
             )
         self.name = name
-        self.members = list(members.values())
+        self._members = list(members.values())
+
+    @property
+    def members(self) -> Sequence[Evaluator]:
+        return self._members
+
+    @property
+    def reads_training_data(self) -> bool:
+        return any(member.reads_training_data for member in self.members)
+
+    @property
+    def depends_on_split(self) -> bool:
+        return any(member.depends_on_split for member in self.members)
+
+    @property
+    def translation_sets(self) -> Sequence[Bitext]:
+        return [bitext for member in self.members for bitext in member.translation_sets]
+
+    def bind(self, data: object | None, *, split: str, device: str) -> None:
+        for member in self.members:
+            member.bind(data, split=split, device=device)
+
+    def bind_encoder(self, encoder: object) -> None:
+        for member in self.members:
+            member.bind_encoder(encoder)
 
     def check(self) -> None:
-        """Read what each member scores."""
         for member in self.members:
             member.check()
 
     def digest(self) -> str:
-        """Of all members."""
         return " ".join(member.digest() for member in self.members)
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
-        distinct = dict.fromkeys(text for member in self.members for text in member.sentences())
-        return {text: row for row, text in enumerate(distinct)}
+        return number_texts(text for member in self.members for text in member.sentences())
 
     def sentences(self) -> list[str]:
-        """The N distinct sentences that any member needs."""
         return list(self._row_of)
 
-    def __call__(self, encode: Encode) -> dict[str, float]:
-        """Figures of whatever ``encode`` makes of the sentences."""
-        return self.score(encode(self.sentences())).metrics
+    def metric_names(self) -> list[str]:
+        return [name for member in self.members for name in member.metric_names()]
 
     def score(self, vectors: Tensor) -> Evaluation:
-        """Figures of all members from the vectors (N, D) of ``sentences()``."""
-        return _together(
+        return _merge(
             member.score(vectors[[self._row_of[text] for text in member.sentences()]]) for member in self.members
         )
 
     def pairs(self) -> list[WordPair]:
-        """The pairs of all members, whose figures may be of judgements of pairs."""
-        return [pair for member in self.members for pair in pairs_of(member).pairs()]
+        return [pair for member in map(as_pair_evaluator, self.members) for pair in member.pairs()]
+
+    def pair_metric_names(self, *, tags_words: bool) -> list[str]:
+        members = map(as_pair_evaluator, self.members)
+        return [name for member in members for name in member.pair_metric_names(tags_words=tags_words)]
 
     def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
-        """Figures of all members from the judgements of ``pairs()``."""
-        left = iter(judgements)
-        found = []
-        for member in map(pairs_of, self.members):
-            found.append(member.score_pairs(list(islice(left, len(member.pairs()))), threshold=threshold))
-        return _together(found)
+        remaining = iter(judgements)
+        return _merge(
+            member.score_pairs(list(islice(remaining, len(member.pairs()))), threshold=threshold)
+            for member in map(as_pair_evaluator, self.members)
+        )
 
 
-def _together(evaluations: Iterable[Evaluation]) -> Evaluation:
+def _merge(evaluations: Iterable[Evaluation]) -> Evaluation:
     metrics: dict[str, float] = {}
     details: list[dict[str, object]] = []
     charts: list[Chart] = []

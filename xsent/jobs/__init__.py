@@ -1,1 +1,1 @@
-"""Long jobs: files in, a file out; what is finished survives a kill."""
+"""Jobs: files in, files out; a killed job continues."""

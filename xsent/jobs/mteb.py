@@ -1,4 +1,4 @@
-"""Tasks of ``mteb`` and local ones, scored for one encoder; what is finished is not computed again."""
+"""MTEB job: score an encoder on tasks of ``mteb`` and on local ones; finished tasks are not computed again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import difflib
 import json
 import logging
-import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -21,56 +20,56 @@ import torch
 from tqdm import tqdm
 
 from xsent import __version__
+from xsent.atomic import atomic_path, atomic_write
 from xsent.batch import Embedder
-from xsent.data.whole_file import whole_file
-from xsent.evaluation.mteb_compare import Compared, compare
-from xsent.evaluation.mteb_data import folder_digest, hub_task, load, quiet_mteb
-from xsent.evaluation.mteb_local import local_digest, local_task
-from xsent.evaluation.mteb_model import MtebModel, Remembered, encoding, model_meta
+from xsent.evaluation.mteb.compare import Comparison, compare
+from xsent.evaluation.mteb.local_tasks import local_digest, local_task
+from xsent.evaluation.mteb.model import CachedEncoding, MtebModel, model_meta, numpy_encode
+from xsent.evaluation.mteb.task_data import folder_digest, hub_task, load_data, quiet_mteb
 
 log = logging.getLogger(__name__)
 
-NEAREST = 5  # names that a misspelt one is answered with
-MARK = "xsent-mteb.json"  # tells a folder of ours from anybody else's
+SUGGESTIONS = 5  # names suggested for a misspelt one
+MARKER = "xsent-mteb.json"  # marks a results folder of this job
 COLUMNS = ("task", "subset", "figure", "mteb", "ours_is", "ours", "difference", "why")
-OTHERS = "mteb's own task; nothing of ours is measured on its files"
+MTEB_ONLY = "mteb's own task; nothing of ours is measured on its files"
 UNEXPLAINED = "NOT EXPLAINED"
 
 Row = dict[str, object]  # by ``COLUMNS``
 
 
-class Local(NamedTuple):
-    """A test set of this project as a task."""
+class LocalTask(NamedTuple):
+    """A test set of this project as an MTEB task."""
 
     name: str
-    kind: str  # as in ``xsent.evaluation.mteb_local.local_task``
+    kind: str  # as in ``xsent.evaluation.mteb.local_tasks.local_task``
     about: str
-    evaluator: Any  # its files read
-    options: object  # plain values that it was built from, without the places of its files
+    evaluator: Any  # has read its files
+    options: object  # its config as plain values, without the paths of its files
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A task with its data at hand.
+class PreparedTask:
+    """A task whose data were found.
 
     Attributes:
         name: as the user calls it.
         data: digest of its data.
-        task: ``mteb``'s object.
-        load: has the task hold its data.
-        absent: subsets that there are no data of.
-        local: where it is one of ours.
+        task: the object of ``mteb``.
+        load: loads the data into the task.
+        missing: subsets without data.
+        local: set for a local task.
     """
 
     name: str
     data: str
     task: Any
-    load: Callable[[], object]
-    absent: Sequence[str]
-    local: Local | None
+    load: Callable[[], None]
+    missing: Sequence[str]
+    local: LocalTask | None
 
     def key(self, revision: str) -> dict[str, str]:
-        """What a result was computed from, given the model's revision."""
+        """Everything that a result depends on, given the revision of the model."""
         return {"model": revision, "data": self.data, **_versions()}
 
 
@@ -80,26 +79,26 @@ def _versions() -> dict[str, str]:
 
 
 def check_names(names: Sequence[str], local: Sequence[str]) -> None:
-    """Raise ``ValueError`` when a name is neither a local task nor one of ``mteb``, and show the nearest.
+    """Raise ``ValueError`` if a name is neither a local task nor one of ``mteb``; suggests similar names.
 
     Raises:
         ImportError: ``mteb`` is not installed.
     """
-    known = [*local, *_names_of_mteb()]
+    available = [*local, *_mteb_names()]
     by_lower_case: dict[str, list[str]] = defaultdict(list)
-    for one in known:
-        by_lower_case[one.lower()].append(one)
+    for name in available:
+        by_lower_case[name.lower()].append(name)
     for name in names:
-        if name in known:
+        if name in available:
             continue
-        matches = difflib.get_close_matches(name.lower(), by_lower_case, n=NEAREST, cutoff=0.6)
-        near = [one for match in matches for one in by_lower_case[match]]
-        hint = f"nearest are {', '.join(near)}" if near else f"local tasks are {', '.join(local)}"
+        matches = difflib.get_close_matches(name.lower(), by_lower_case, n=SUGGESTIONS, cutoff=0.6)
+        similar = [task for match in matches for task in by_lower_case[match]]
+        hint = f"nearest are {', '.join(similar)}" if similar else f"local tasks are {', '.join(local)}"
         raise ValueError(f"--tasks {name}: neither a local task nor one of mteb {_versions()['mteb']}; {hint}")
 
 
 @cache
-def _names_of_mteb() -> list[str]:
+def _mteb_names() -> list[str]:
     with quiet_mteb() as mteb:
         return sorted(task.metadata.name for task in mteb.get_tasks(exclude_superseded=False))
 
@@ -110,83 +109,86 @@ def score_tasks(
     *,
     name: str,
     space: str | None,
-    tasks: Sequence[str | Local],
+    tasks: Sequence[str | LocalTask],
     root: str | None,
     download: bool,
 ) -> list[Row]:
-    """Score an encoder and write what ``mteb`` says, and ours beside it.
+    """Score an encoder with ``mteb`` and write its results, with our figures for comparison.
 
-    The folder holds ``results/xsent__<name>/<digest>/<Task>.json``, which ``mteb.ResultCache(folder)`` reads, and
+    The folder gets ``results/xsent__<name>/<digest>/<Task>.json``, which ``mteb.ResultCache(folder)`` reads, and
     ``<name>-<digest>/comparison.md`` and ``.csv``, so that several encoders can share it.
 
     Args:
-        embedder: what is scored.
-        output: a folder; new, empty or one of this job.
-        name: of the encoder, after ``xsent/``.
-        space: as of ``MtebModel.of``.
-        tasks: names of tasks of ``mteb``, and local ones.
-        root, download: as of ``hub_task``.
+        output: a new or empty folder, or one of this job.
+        name: name of the encoder, after ``xsent/``.
+        space: as in ``MtebModel.of``.
+        root, download: as in ``hub_task``.
 
     Returns:
-        The rows of the comparison, those of earlier commands too.
+        The rows of the comparison, including those of earlier commands.
 
     Raises:
         FileNotFoundError: data are missing.
         ImportError: ``mteb`` is not installed.
-        ValueError: the folder holds something else, a task cannot be run, its data have another form, or a figure of
-            one definition differs in one of these tasks and nothing explains it (all is written then).
+        ValueError: the folder has other files, a task cannot be run, its data have another format, or a figure with one
+            definition differs between ``mteb`` and ours without a known reason (after everything is written).
     """
     start = time.perf_counter()
     check_folder(output)
-    asked = [_asked(task, root=root, download=download) for task in tasks]
+    prepared = [_prepare(task, root=root, download=download) for task in tasks]
     meta = model_meta(embedder, name=name, space=space)
     claim_folder(output)
-    scoring = _Scoring(output, meta, encoding(embedder, space))
+    scoring = _Scoring(output, meta, numpy_encode(embedder, space))
     rows: list[Row] = []
-    bar = tqdm(asked, unit=" tasks", disable=len(asked) < 2)
-    for one in bar:
-        bar.set_description(one.name)
-        scoring.score(one)
-        rows = scoring.write_comparison(asked)
-    log.info("%d tasks in %.0f s: %s", len(asked), time.perf_counter() - start, scoring.folder / "comparison.md")
-    names = {one.name for one in asked}
-    if bad := [row for row in rows if row["why"] == UNEXPLAINED and row["task"] in names]:
-        shown = "; ".join("{task} {subset} {figure}: mteb {mteb}, ours {ours}".format(**row) for row in bad)
-        raise ValueError(f"figures of one definition differ, which should not be: {shown}. All figures are written.")
+    bar = tqdm(prepared, unit=" tasks", disable=len(prepared) < 2)
+    for task in bar:
+        bar.set_description(task.name)
+        scoring.score(task)
+        rows = scoring.write_comparison(prepared)
+    log.info("%d tasks in %.0f s: %s", len(prepared), time.perf_counter() - start, scoring.folder / "comparison.md")
+    names = {task.name for task in prepared}
+    if unexplained := [row for row in rows if row["why"] == UNEXPLAINED and row["task"] in names]:
+        figures = "; ".join("{task} {subset} {figure}: mteb {mteb}, ours {ours}".format(**row) for row in unexplained)
+        raise ValueError(f"figures of one definition differ, which should not be: {figures}. All figures are written.")
     return rows
 
 
-def _asked(task: str | Local, *, root: str | None, download: bool) -> Asked:
-    if isinstance(task, Local):
-        made = local_task(f"xsent_{task.name}", task.kind, task.evaluator, about=task.about)
-        digest = local_digest(made, task.kind, task.evaluator, task.options)
-        return Asked(task.name, digest, made, lambda: None, (), task)
+def _prepare(task: str | LocalTask, *, root: str | None, download: bool) -> PreparedTask:
+    if isinstance(task, LocalTask):
+        mteb_task = local_task(f"xsent_{task.name}", task.kind, task.evaluator, about=task.about)
+        digest = local_digest(mteb_task, task.kind, task.evaluator, task.options)
+        return PreparedTask(task.name, digest, mteb_task, lambda: None, (), task)
     with quiet_mteb() as mteb:
-        found, folder = hub_task(mteb, task, root=root, download=download)
-        absent = load(found, folder)  # here, so that what is wrong with the data is said before anything is encoded
-    return Asked(task, folder_digest(folder), found, lambda: found.data_loaded or load(found, folder), absent, None)
+        mteb_task, folder = hub_task(mteb, task, root=root, download=download)
+        missing = load_data(mteb_task, folder)  # before encoding, so that data errors come first
+
+    def load() -> None:
+        if not mteb_task.data_loaded:
+            load_data(mteb_task, folder)
+
+    return PreparedTask(task, folder_digest(folder), mteb_task, load, missing, None)
 
 
 def check_folder(output: Path) -> None:
-    """Raise ``ValueError`` when there is something else at the place of the results."""
+    """Raise ``ValueError`` if the results cannot go to this path."""
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output}: expected a folder for the results, or none yet, found a file")
-    if output.is_dir() and not (output / MARK).is_file() and (other := next(output.iterdir(), None)) is not None:
+    if output.is_dir() and not (output / MARKER).is_file() and (foreign := next(output.iterdir(), None)) is not None:
         raise ValueError(
-            f"{output}: expected a new folder or one of xsent mteb, found {other.name} and no {MARK};"
+            f"{output}: expected a new folder or one of xsent mteb, found {foreign.name} and no {MARKER};"
             " nothing was written"
         )
 
 
 def claim_folder(output: Path) -> None:
-    """Make the folder, and mark it as one of this job."""
-    if not (output / MARK).is_file():
-        with whole_file(output / MARK) as file:
+    """Create the folder and mark it as one of this job."""
+    if not (output / MARKER).is_file():
+        with atomic_write(output / MARKER) as file:
             json.dump({"made_by": "xsent mteb", "results": "results/<model>/<digest>/<task>.json"}, file, indent=1)
 
 
 class _Scoring:
-    """One model's part of the folder."""
+    """The part of the results folder that belongs to one model."""
 
     def __init__(self, output: Path, meta: Any, encode: Callable[[Sequence[str]], Any]) -> None:
         self.meta = meta
@@ -195,83 +197,78 @@ class _Scoring:
         self.folder = output / f"{name}-{_short(meta.revision)}"
         self.results = output / "results" / meta.name.replace("/", "__") / meta.revision
 
-    def score(self, one: Asked) -> None:
-        """Have a task computed, unless that is done."""
-        key = one.key(self.meta.revision)
-        done, result = self.folder / "tasks" / f"{one.name}.json", self.results / f"{one.task.metadata.name}.json"
-        if done.is_file() and result.is_file():
-            before = json.loads(done.read_text(encoding="utf-8"))["key"]
+    def score(self, task: PreparedTask) -> None:
+        """Compute the scores of a task, unless they exist."""
+        key = task.key(self.meta.revision)
+        record = self.folder / "tasks" / f"{task.name}.json"
+        result_path = self.results / f"{task.task.metadata.name}.json"
+        if record.is_file() and result_path.is_file():
+            before = json.loads(record.read_text(encoding="utf-8"))["key"]
             if before == key:
-                log.info("%s: done before, %s", one.name, result)
+                log.info("%s: done before, %s", task.name, result_path)
                 return
             changed = ", ".join(part for part in key if before.get(part) != key[part])
-            log.info("%s: computed again, as another %s scored it before", one.name, changed)
-        remembered = Remembered(self.encode)  # of local tasks, whose sentences we score, too
-        found = self._run(one, remembered)
-        self._write_result(found, result)
-        rows = self._rows(one, found, remembered)
-        with whole_file(done) as file:
-            json.dump({"key": key, "absent": list(one.absent), "rows": rows}, file, indent=1)
+            log.info("%s: computed again, as another %s scored it before", task.name, changed)
+        cache = CachedEncoding(self.encode)  # the embeddings of local tasks, for our figures
+        result = self._run(task, cache)
+        self._write_result(result, result_path)
+        rows = self._rows(task, result, cache)
+        with atomic_write(record) as file:
+            json.dump({"key": key, "absent": list(task.missing), "rows": rows}, file, indent=1)
 
-    def _run(self, one: Asked, remembered: Remembered) -> Any:
-        one.load()
-        if one.local is not None:
-            remembered(one.local.evaluator.sentences())
-        model = MtebModel(self.encode if one.local is None else remembered, self.meta)
-        # Where all is encoded, what mteb would show are bars of moments, several for each subset.
-        bars = nullcontext() if one.local is None else redirect_stderr(StringIO())
+    def _run(self, task: PreparedTask, cache: CachedEncoding) -> Any:
+        task.load()
+        if task.local is not None:
+            cache(task.local.evaluator.sentences())
+        model = MtebModel(self.encode if task.local is None else cache, self.meta)
+        # All sentences of a local task are encoded already: mteb's progress bars, several per subset, would only flash.
+        bars = nullcontext() if task.local is None else redirect_stderr(StringIO())
         with quiet_mteb() as mteb, bars:
-            found = mteb.evaluate(model, one.task, cache=None, co2_tracker=False, show_progress_bar=False)
-        one.task.unload_data()
-        return found.task_results[0]
+            results = mteb.evaluate(model, task.task, cache=None, co2_tracker=False, show_progress_bar=False)
+        task.task.unload_data()
+        return results.task_results[0]
 
-    def _write_result(self, found: Any, path: Path) -> None:
+    def _write_result(self, result: Any, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path.with_name("model_meta.json")) as file:
+        with atomic_write(path.with_name("model_meta.json")) as file:
             json.dump(self.meta.to_dict(), file, default=str, indent=1)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        found.to_disk(temporary)
-        temporary.replace(path)
+        with atomic_path(path) as temporary:
+            result.to_disk(temporary)
 
-    def _rows(self, one: Asked, found: Any, remembered: Remembered) -> list[Row]:
-        if one.local is None:
+    def _rows(self, task: PreparedTask, result: Any, cache: CachedEncoding) -> list[Row]:
+        if task.local is None:
             return [
-                _row(
-                    one.name,
-                    f"{scores['hf_subset']}" + ("" if len(found.scores) == 1 else f" {split}"),
-                    scores,
-                    one.task,
-                )
-                for split, of_split in found.scores.items()
-                for scores in of_split
+                _mteb_row(task, scores, "" if len(result.scores) == 1 else f" {split}")
+                for split, subsets in result.scores.items()
+                for scores in subsets
             ]
-        ((_, of_split),) = found.scores.items()
-        evaluator = one.local.evaluator
-        vectors = torch.from_numpy(remembered(evaluator.sentences()))
-        by_subset: Mapping[str, Any] = {scores["hf_subset"]: scores for scores in of_split}
-        return [_compared(one.name, row) for row in compare(one.local.kind, evaluator, vectors, by_subset)]
+        ((_, subsets),) = result.scores.items()
+        evaluator = task.local.evaluator
+        embeddings = torch.from_numpy(cache(evaluator.sentences()))
+        by_subset: Mapping[str, Any] = {scores["hf_subset"]: scores for scores in subsets}
+        return [_compared(task.name, row) for row in compare(task.local.kind, evaluator, embeddings, by_subset)]
 
-    def write_comparison(self, asked: Sequence[Asked]) -> list[Row]:
-        """Write all rows of this model, those of earlier commands too, as CSV and Markdown; returns them.
+    def write_comparison(self, prepared: Sequence[PreparedTask]) -> list[Row]:
+        """Write all rows of this model, including earlier ones, as CSV and Markdown; returns them.
 
-        Tasks that another ``mteb`` or ``xsent`` scored, or of other data than those asked for, are left out.
+        Leaves out tasks scored by another version of ``mteb`` or ``xsent``, or on other data than now.
         """
-        keys, rows, said = {one.name: one.key(self.meta.revision) for one in asked}, [], []
+        keys, rows, notes = {task.name: task.key(self.meta.revision) for task in prepared}, [], []
         for path in sorted((self.folder / "tasks").glob("*.json")):
             task = json.loads(path.read_text(encoding="utf-8"))
-            wanted = keys.get(path.stem, _versions())
-            if changed := [part for part in wanted if task["key"].get(part) != wanted[part]]:
-                said.append(f"{path.stem} is left out: another {', '.join(changed)} scored it.")
+            key = keys.get(path.stem, _versions())
+            if changed := [part for part in key if task["key"].get(part) != key[part]]:
+                notes.append(f"{path.stem} is left out: another {', '.join(changed)} scored it.")
                 continue
             rows += task["rows"]
-            if absent := task.get("absent"):
-                said.append(f"{path.stem}: there were no data of {', '.join(absent)}.")
-        with whole_file(self.folder / "comparison.csv") as file:
+            if missing := task.get("absent"):
+                notes.append(f"{path.stem}: there were no data of {', '.join(missing)}.")
+        with atomic_write(self.folder / "comparison.csv") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-        with whole_file(self.folder / "comparison.md") as file:
-            file.write(markdown(rows, title=f"{self.meta.name}, {_short(self.meta.revision)}", said=said))
+        with atomic_write(self.folder / "comparison.md") as file:
+            file.write(markdown(rows, title=f"{self.meta.name}, {_short(self.meta.revision)}", notes=notes))
         return rows
 
 
@@ -280,23 +277,34 @@ def _short(revision: str) -> str:
     return f"{digest[:12]}{dash}{space}"
 
 
-def _row(task: str, subset: str, scores: Mapping[str, Any], asked: Any) -> Row:
-    value = 100 * scores["main_score"]
+def _mteb_row(task: PreparedTask, scores: Mapping[str, Any], split: str) -> Row:
     return {
-        "task": task, "subset": subset, "figure": asked.metadata.main_score, "mteb": round(value, 4), "ours_is": "",
-        "ours": None, "difference": None, "why": OTHERS,
-    }  # fmt: skip
+        "task": task.name,
+        "subset": f"{scores['hf_subset']}{split}",
+        "figure": task.task.metadata.main_score,
+        "mteb": round(100 * scores["main_score"], 4),
+        "ours_is": "",
+        "ours": None,
+        "difference": None,
+        "why": MTEB_ONLY,
+    }
 
 
-def _compared(task: str, row: Compared) -> Row:
+def _compared(task: str, row: Comparison) -> Row:
     return {
-        "task": task, "subset": row.subset, "figure": row.figure, "mteb": round(row.mteb, 4), "ours_is": row.ours_is,
-        "ours": round(row.ours, 4), "difference": round(row.difference, 4), "why": row.why or UNEXPLAINED,
-    }  # fmt: skip
+        "task": task,
+        "subset": row.subset,
+        "figure": row.figure,
+        "mteb": round(row.mteb, 4),
+        "ours_is": row.ours_is,
+        "ours": round(row.ours, 4),
+        "difference": round(row.difference, 4),
+        "why": row.why or UNEXPLAINED,
+    }
 
 
-def markdown(rows: Sequence[Row], *, title: str, said: Sequence[str]) -> str:
-    """A table; long reasons stand below it once, by number, and what else is said of tasks."""
+def markdown(rows: Sequence[Row], *, title: str, notes: Sequence[str]) -> str:
+    """The comparison as a Markdown table; long reasons are numbered below it, followed by the notes."""
     reasons = list(dict.fromkeys(str(row["why"]) for row in rows if len(str(row["why"])) > 20))
     lines = [f"# {title}", "", "Percent; `same` is equal to the digits that mteb writes.", ""]
     lines += [
@@ -304,13 +312,15 @@ def markdown(rows: Sequence[Row], *, title: str, said: Sequence[str]) -> str:
         "|---|---|---|---:|---:|---|---:|---|",
     ]
     for row in rows:
-        why = f"[{reasons.index(str(row['why'])) + 1}]" if row["why"] in reasons else row["why"]
-        figures = [_shown(row[column], digits) for column, digits in [("mteb", 2), ("ours", 2), ("difference", 4)]]
-        cells = [row["task"], row["subset"], row["figure"], *figures[:2], row["ours_is"], figures[2], why]
+        reason = f"[{reasons.index(str(row['why'])) + 1}]" if row["why"] in reasons else row["why"]
+        figures = [_format(row[column], digits) for column, digits in [("mteb", 2), ("ours", 2), ("difference", 4)]]
+        cells = [row["task"], row["subset"], row["figure"], *figures[:2], row["ours_is"], figures[2], reason]
         lines.append(f"| {' | '.join(map(str, cells))} |")
-    below = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
-    return "\n".join([*lines, *["", *below] * bool(below), *["", *(f"- {one}" for one in said)] * bool(said), ""])
+    footnotes = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
+    return "\n".join(
+        [*lines, *["", *footnotes] * bool(footnotes), *["", *(f"- {note}" for note in notes)] * bool(notes), ""]
+    )
 
 
-def _shown(value: object, digits: int) -> str:
+def _format(value: object, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"

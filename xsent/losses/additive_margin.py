@@ -1,4 +1,4 @@
-"""Translation ranking by a softmax over candidates with an additive margin."""
+"""Additive margin softmax for translation ranking (LaBSE)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def additive_margin_softmax(
         margin: cosine units, taken from the true pair's similarity; 0 is the plain softmax.
         scale: inverse temperature, multiplies the cosine.
         offset: row of this device's first translation when ``candidates`` were gathered.
-        groups: (B,) group of each anchor's pair; with ``candidate_groups``, candidates of the anchor's
-            own group are no negatives: they share a sentence with it.
+        groups: (B,) group of each anchor's pair; with ``candidate_groups``, candidates of the anchor's group are no
+            negatives, because they share a sentence with it.
         candidate_groups: (N,) group of each candidate's pair.
 
     Returns:
@@ -40,12 +40,12 @@ def additive_margin_softmax(
     Source:
         Feng et al. 2022 (arXiv:2007.01852); Yang et al. 2019 (arXiv:1902.08564).
     """
-    needed = offset + anchor.size(0)
-    if candidates.size(0) < needed:
-        raise ValueError(f"need {needed} candidates, got {candidates.size(0)}")
+    required = offset + anchor.size(0)
+    if candidates.size(0) < required:
+        raise ValueError(f"need {required} candidates, got {candidates.size(0)}")
     if (groups is None) != (candidate_groups is None):
-        raise ValueError("groups and candidate_groups are given together or not at all")
-    labels = torch.arange(offset, needed, device=anchor.device)  # (B,)
+        raise ValueError("groups and candidate_groups have to be given together")
+    labels = torch.arange(offset, required, device=anchor.device)  # (B,)
     scores = cos_sim(anchor, candidates)  # (B, N)
     positive = labels[:, None] == torch.arange(candidates.size(0), device=anchor.device)  # (B, N)
     scores = torch.where(positive, scores - margin, scores)

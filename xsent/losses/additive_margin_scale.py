@@ -1,4 +1,4 @@
-"""Rank a paraphrase above in-batch and hard negatives, its angle to the anchor widened by a margin."""
+"""Additive-margin-scale loss: softmax over in-batch and hard negatives with a margin on the true pair."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def additive_margin_scale(
         anchor, positive: (N, D) embeddings of the pairs of all devices; row i of one is a paraphrase of row i of
             the other.
         hard: (H, D) hard negatives of all devices; H may be 0.
-        masks: whose negatives they are.
+        masks: negatives of each pair.
         rows: the B pairs of this device among the N.
-        margin: taken from the true pair only; 0 is the plain softmax.
-        margin_kind: how it is taken, see ``with_margin``.
+        margin: subtracted from the true pair only; 0 is the plain softmax.
+        margin_kind: see ``with_margin``.
         scale: inverse temperature, multiplies the cosine.
         gamma: weight of the hard negatives beside the in-batch ones; 0 leaves them out.
-        hard_set: which of them are set against a pair: its ``own``, ``all``, or those of the ``others`` only, which
-            is the printed j != i of equation (3).
+        hard_set: hard negatives of a pair: its ``own``, ``all``, or those of the ``others`` only, the printed j != i
+            of equation (3).
         bidirectional: add the same loss with anchor and positive exchanged, as LaBSE does.
 
     Returns:
@@ -54,38 +54,38 @@ def additive_margin_scale(
 
     Source:
         Fedorova and Musatow 2024, equations (1) to (4); Yang et al. 2019 (arXiv:1902.08564) and Feng et al. 2022
-        (arXiv:2007.01852) for the additive margin in both directions. Literally, the paper's j != i would leave out
-        an anchor's own hard negatives, the only ones that look like it; ``own`` is how we read it.
+        (arXiv:2007.01852) for the additive margin in both directions. Taken literally, j != i leaves out an
+        anchor's own hard negatives, the only ones similar to it; ``own`` is our reading.
     """
     check_options(margin=margin, margin_kind=margin_kind, scale=scale, gamma=gamma, hard_set=hard_set)
     dtype = torch.promote_types(anchor.dtype, torch.float32)
-    # Autocast would round the cosines to bfloat16, near 1 by up to 0.002: at scale 20 that is 0.04 nats.
+    # Autocast would round cosines near 1 by up to 0.002 (bfloat16): 0.04 nats at scale 20.
     with torch.autocast(anchor.device.type, enabled=False):
         anchor, positive, hard = (unit(x.to(dtype)) for x in (anchor, positive, hard))
         cosine = torch.linalg.vecdot(anchor[rows], positive[rows])  # (B,)
         true = scale * with_margin(cosine, margin, margin_kind)
-        sides = [(anchor[rows], positive, masks.own)]
+        sides = [(anchor[rows], positive, masks.hard_of_anchor)]
         if bidirectional:
-            sides.append((positive[rows], anchor, masks.own_of_positive))
+            sides.append((positive[rows], anchor, masks.hard_of_positive))
         losses = []
-        for queries, candidates, own in sides:
+        for queries, candidates, hard_mask in sides:
             logits = [true[:, None], scale * _similarity(queries, candidates, masks.in_batch, margin_kind)]
             if gamma > 0:
-                against = _set_of_hard(own, masks.others, hard_set)  # (B, H)
-                # The weight of an exponential is its logarithm beside the exponent.
-                logits.append(scale * _similarity(queries, hard, against, margin_kind) + math.log(gamma))
+                negatives = _select_hard(hard_mask, masks.hard_of_others, hard_set)  # (B, H)
+                # gamma * exp(x) = exp(x + log(gamma))
+                logits.append(scale * _similarity(queries, hard, negatives, margin_kind) + math.log(gamma))
             losses.append(-torch.cat(logits, dim=1).log_softmax(dim=1)[:, 0])  # (B,)
         return torch.stack(losses).sum(dim=0).mean()
 
 
 def with_margin(cosine: Tensor, margin: float, kind: str) -> Tensor:
-    """The similarity of true pairs after the margin has been taken from it, elementwise.
+    """Similarity of true pairs minus the margin, elementwise.
 
     Args:
         cosine: any shape, in [-1, 1] up to rounding.
         margin: radians for the angular kinds, cosine units for ``additive``.
-        kind: ``angular`` is cos(angle + margin). ``angular_safe`` differs where angle + margin is beyond pi, whence
-            the cosine would rise again: there it goes on falling. ``additive`` is cosine - margin.
+        kind: ``angular`` is cos(angle + margin). ``angular_safe`` differs where angle + margin exceeds pi: the
+            cosine would rise again, here it keeps falling. ``additive`` is cosine - margin.
             ``cos_of_cos`` is cos(cosine + margin), equation (1) with the similarity for the angle.
 
     Raises:
@@ -100,9 +100,9 @@ def with_margin(cosine: Tensor, margin: float, kind: str) -> Tensor:
         return cosine - margin
     if kind == "cos_of_cos":
         return torch.cos(cosine + margin)
-    # cos(angle + margin) by the sines: exact at cosines of 1 and -1, where arccos would need a clamp that moves the
-    # result by margin times the root of it. Only its slope is infinite there, while the cosine's slope by either
-    # vector is 0: so the sine is a constant 0 at and, by rounding, beyond the ends.
+    # cos(angle + margin) from sine and cosine: exact at cosines of 1 and -1, where arccos would need a clamp. The
+    # sine's slope is infinite there and the cosine's slope by either vector is 0, so the sine is a constant 0 at and,
+    # by rounding, beyond the ends.
     square = 1 - cosine.square()
     inside = square > 0
     sine = torch.where(inside, square, 1.0).sqrt() * inside
@@ -112,16 +112,16 @@ def with_margin(cosine: Tensor, margin: float, kind: str) -> Tensor:
     return torch.where(cosine > -math.cos(margin), angular, cosine - margin * math.sin(margin))
 
 
-def _similarity(queries: Tensor, candidates: Tensor, counted: Tensor, kind: str) -> Tensor:
-    """Of unit vectors (B, D) with negatives (N, D), before the scale: (B, N), -inf where one does not count."""
+def _similarity(queries: Tensor, candidates: Tensor, negatives: Tensor, kind: str) -> Tensor:
+    """Similarity of unit vectors (B, D) and (N, D), before the scale: (B, N), -inf where not a negative."""
     cosines = queries @ candidates.T
     if kind == "cos_of_cos":
-        cosines = cosines.cos()  # equations (2) and (3) print the cosine of the similarity, too
-    return cosines.masked_fill(~counted, float("-inf"))
+        cosines = cosines.cos()  # as equations (2) and (3) print it
+    return cosines.masked_fill(~negatives, float("-inf"))
 
 
-def _set_of_hard(own: Tensor, others: Tensor, hard_set: str) -> Tensor:
-    return {"own": own, "all": own | others, "others": others}[hard_set]
+def _select_hard(of_pair: Tensor, of_others: Tensor, hard_set: str) -> Tensor:
+    return {"own": of_pair, "all": of_pair | of_others, "others": of_others}[hard_set]
 
 
 def check_options(*, margin: float, margin_kind: str, scale: float, gamma: float, hard_set: str) -> None:
@@ -139,14 +139,14 @@ def check_options(*, margin: float, margin_kind: str, scale: float, gamma: float
         raise ValueError(f"recipe.loss.gamma={gamma}: expected a number, at least 0")
 
 
-def _check_name(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"recipe.loss.{option}={value}: expected one of {', '.join(known)}")
+def _check_name(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"recipe.loss.{option}={value}: expected one of {', '.join(choices)}")
 
 
 @dataclass(frozen=True)
 class AdditiveMarginScale:
-    """``additive_margin_scale`` with its options, which are checked when it is made."""
+    """``additive_margin_scale`` with its options, checked at construction."""
 
     margin: float
     margin_kind: str
@@ -164,11 +164,11 @@ class AdditiveMarginScale:
             hard_set=self.hard_set,
         )
 
-    def check_hard_negatives(self, *, there: bool) -> None:
-        """Raise ``ValueError`` when there are hard negatives, found and encoded at a cost, of weight 0."""
-        if there and self.gamma == 0:
+    def check_hard_negatives(self, *, present: bool) -> None:
+        """Raise ``ValueError`` when hard negatives would have weight 0."""
+        if present and self.gamma == 0:
             raise ValueError(
-                "recipe.loss.gamma=0 gives hard negatives no weight; leave them out with mining=none"
+                "recipe.loss.gamma=0 gives hard negatives no weight; use recipe/paraphrase/mining=none"
                 " data.own_negatives=0 data.lonely=drop"
             )
 

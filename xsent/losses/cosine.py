@@ -1,4 +1,4 @@
-"""Cosines as the losses need them: few passes over memory, no N x N matrix, zero vectors without NaN."""
+"""Cosines for the losses: few passes over memory, no N x N matrix, zero vectors without NaN."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from xsent.losses.partners import next_of_label
 from xsent.similarity import EPS
+
+PAIRS = ("off_diagonal", "with_diagonal", "cyclic")
 
 
 class _RowCosines(torch.autograd.Function):
@@ -34,9 +37,8 @@ class _RowCosines(torch.autograd.Function):
 def row_cosines(a: Tensor, b: Tensor) -> Tensor:
     """Cosine of row i of ``a`` (N, D) with row i of ``b`` (N, D): (N,), at least float32.
 
-    As ``pairwise_cos_sim``, in a third of the time with its gradient: a training step of the
-    disentangling heads spends on cosines what its matrix products leave. A row shorter than ``EPS`` has
-    cosine 0 and gradient 0. Differentiable once.
+    Like ``pairwise_cos_sim``, forward and backward in a third of the time. A row shorter than ``EPS`` has cosine 0
+    and gradient 0. Differentiable once.
     """
     dtype = torch.promote_types(torch.promote_types(a.dtype, b.dtype), torch.float32)
     cosines: Tensor = _RowCosines.apply(a.to(dtype), b.to(dtype))  # type: ignore[no-untyped-call]
@@ -53,8 +55,8 @@ class _SumOfCosines(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, label: Tensor, count: int) -> tuple[Tensor, Tensor]:
         inverse = inverse_norms(x)  # (N,)
-        mine = label == torch.arange(count, device=label.device)[:, None]  # (count, N)
-        sums = (mine * inverse) @ x  # (count, D), of unit vectors
+        is_label = label == torch.arange(count, device=label.device)[:, None]  # (count, N)
+        sums = (is_label * inverse) @ x  # (count, D), of unit vectors
         diagonal = (inverse > 0).sum()
         ctx.mark_non_differentiable(diagonal)
         ctx.save_for_backward(x, label, inverse, sums)
@@ -73,8 +75,8 @@ class _SumOfCosines(torch.autograd.Function):
 def sum_of_cosines(x: Tensor, label: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Cosines of all ordered pairs of rows with the same label, each row with itself included.
 
-    The cosines of all pairs of unit vectors add up to the squared length of the vectors' sum, so the
-    cost is that of a (count, N) x (N, D) product. Differentiable once.
+    The sum equals the squared length of the sum of the unit vectors, so it costs a (count, N) x (N, D) product.
+    Differentiable once.
 
     Args:
         x: (N, D).
@@ -82,9 +84,35 @@ def sum_of_cosines(x: Tensor, label: Tensor, count: int) -> tuple[Tensor, Tensor
         count: number of labels.
 
     Returns:
-        The sum, at least float32, and the part of it that rows have with themselves: 1 for each that is
-        not zero.
+        The sum, at least float32, and the share of the rows with themselves: 1 for each row that is not zero.
     """
     dtype = torch.promote_types(x.dtype, torch.float32)
     total, diagonal = _SumOfCosines.apply(x.to(dtype), label, count)  # type: ignore[no-untyped-call]
     return total, diagonal
+
+
+def positive_cosine(a: Tensor, b: Tensor) -> Tensor:
+    """Mean of the positive parts of ``row_cosines``: scalar."""
+    return row_cosines(a, b).clamp(min=0).mean()
+
+
+def cosine_scatter(x: Tensor, label: Tensor, pairs: str) -> Tensor:
+    """1 - mean cosine of pairs of rows with one label: scalar, 0 without such pairs.
+
+    Args:
+        x: (N, D).
+        label: (N,) int64, 0 or more.
+        pairs: one of ``PAIRS``: rows i != j, all i and j, or each row with the next one.
+    """
+    if pairs == "cyclic":
+        partner = next_of_label(label)
+        cosines = row_cosines(x, x[partner])
+        has_partner = partner != torch.arange(len(label), device=label.device)
+        total, number = (cosines * has_partner).sum(), has_partner.sum()
+    else:
+        counts = label.bincount()  # (L,)
+        total, diagonal = sum_of_cosines(x, label, len(counts))
+        number = counts.square().sum()
+        if pairs == "off_diagonal":
+            total, number = total - diagonal, number - len(label)
+    return torch.where(number > 0, 1 - total / number.clamp(min=1), total * 0)

@@ -1,4 +1,4 @@
-"""How far a student's vectors of noisy sentences are from a teacher's of the standard ones."""
+"""Distillation losses: distance of a student's vectors of noisy text to a teacher's of clean text."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def squared_distance(student: Tensor, teacher: Tensor) -> Tensor:
 
 
 def signal_to_noise(student: Tensor, teacher: Tensor) -> Tensor:
-    """Length of what the student has wrong over the teacher's length: (B, D) and (B, D) -> (B,).
+    """Length of the error over the length of the teacher vector: (B, D) and (B, D) -> (B,).
 
-    A teacher of length 0 gives an infinity or NaN; such sentences are not trained on.
+    A zero teacher vector gives an infinity or NaN; such sentences are not trained on.
 
     Source:
         ``snr`` of the released criterion.
@@ -32,20 +32,20 @@ def signal_to_noise(student: Tensor, teacher: Tensor) -> Tensor:
 
 
 def in_batch_contrast(student: Tensor, teacher: Tensor, *, rows: slice) -> Tensor:
-    """1 - cos with the own teacher vector, and the positive part of the cosine with all others: (B,), summed over N.
+    """1 - cosine with the right teacher vector plus the positive cosines with all others: (B,), summed over N.
 
     Args:
         student: (B, D).
-        teacher: (N, D), of which ``rows`` are the own ones.
+        teacher: (N, D); ``rows`` are the right ones.
         rows: B of the N.
 
     Source:
         The released criterion: a cosine embedding loss of margin 0 over all pairs of a batch.
     """
     cosines = cos_sim(student, teacher)  # (B, N)
-    own = torch.zeros_like(cosines, dtype=torch.bool)
-    own[:, rows] = torch.eye(len(student), dtype=torch.bool, device=student.device)
-    return torch.where(own, 1 - cosines, F.relu(cosines)).sum(dim=1)
+    is_right = torch.zeros_like(cosines, dtype=torch.bool)
+    is_right[:, rows] = torch.eye(len(student), dtype=torch.bool, device=student.device)
+    return torch.where(is_right, 1 - cosines, F.relu(cosines)).sum(dim=1)
 
 
 def distillation(student: Tensor, teacher: Tensor, *, rows: slice, distance: str, reduction: str) -> Tensor:
@@ -55,47 +55,47 @@ def distillation(student: Tensor, teacher: Tensor, *, rows: slice, distance: str
         student: (B, D) vectors of this device's noisy sentences.
         teacher: (N, D) vectors of the standard sentences of all devices.
         rows: this device's B of them.
-        distance: ``squared``; ``cos``, 1 - cosine; ``snr``; ``contrast``, which alone looks at other rows.
+        distance: ``squared``; ``cos``, 1 - cosine; ``snr``; ``contrast``, the only one that reads other rows.
         reduction: ``sum_over_dim``: mean over the sentences (of ``squared``: summed over the dimensions);
-            ``sum``: over the N sentences of all devices, of which this device's stand for an equal share;
+            ``sum``: over the N sentences of all devices, estimated from this device's share;
             ``mean``: ``sum_over_dim`` divided by D for ``squared``, by N for ``contrast``.
 
     Returns:
-        Scalar, at least float32. Averaged over devices it is that of one device with all N sentences.
+        Scalar, at least float32. Its mean over devices equals the loss of one device with all N sentences.
 
     Raises:
         ValueError: an unknown distance or reduction.
 
     Source:
-        Nishimwe, Sagot, Bawden 2024: a sum over sentences and dimensions, of which the released trainer divides the
-        gradient by the number of sentences; ``sum_over_dim`` is therefore what was trained with.
+        Nishimwe, Sagot, Bawden 2024: a sum over sentences and dimensions, but the released trainer divides the
+        gradient by the number of sentences, which is ``sum_over_dim``.
     """
     _check(distance, reduction)
     dtype = torch.promote_types(student.dtype, torch.float32)
     with torch.autocast(student.device.type, enabled=False):
         student, teacher = student.to(dtype), teacher.to(dtype)
-        own = teacher[rows]
+        right = teacher[rows]
         if distance == "squared":
-            each, terms = squared_distance(student, own), student.size(1)
+            distances, terms = squared_distance(student, right), student.size(1)
         elif distance == "cos":
-            each, terms = 1 - pairwise_cos_sim(student, own), 1
+            distances, terms = 1 - pairwise_cos_sim(student, right), 1
         elif distance == "snr":
-            each, terms = signal_to_noise(student, own), 1
+            distances, terms = signal_to_noise(student, right), 1
         else:
-            each, terms = in_batch_contrast(student, teacher, rows=rows), len(teacher)
+            distances, terms = in_batch_contrast(student, teacher, rows=rows), len(teacher)
         factor = {"sum_over_dim": 1.0, "sum": float(len(teacher)), "mean": 1 / terms}[reduction]
-        return each.mean() * factor
+        return distances.mean() * factor
 
 
 def _check(distance: str, reduction: str) -> None:
-    for option, value, known in [("distance", distance, DISTANCES), ("reduction", reduction, REDUCTIONS)]:
-        if value not in known:
-            raise ValueError(f"recipe.loss.{option}={value}: expected one of {', '.join(known)}")
+    for option, value, choices in [("distance", distance, DISTANCES), ("reduction", reduction, REDUCTIONS)]:
+        if value not in choices:
+            raise ValueError(f"recipe.loss.{option}={value}: expected one of {', '.join(choices)}")
 
 
 @dataclass(frozen=True)
 class Distillation:
-    """``distillation`` with its options, which are checked when it is made."""
+    """``distillation`` with its options, checked at construction."""
 
     distance: str
     reduction: str

@@ -1,4 +1,4 @@
-"""Losses of Divergent mBERT: rank a pair above a more divergent one, and tag the words that diverge."""
+"""Losses of Divergent mBERT: margin ranking of pairs, cross entropy of pairs and of token tags."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ AVERAGES = ("pairs", "tokens")
 
 
 def margin_ranking(finer: Tensor, coarser: Tensor, *, margin: float) -> Tensor:
-    """Keep each pair a margin above a more divergent version of it.
+    """Rank each pair by a margin above a more divergent version of it.
 
     Args:
-        finer: (P,) scores F(x), of the pairs that should rank higher.
-        coarser: (P,) scores F(y), of what they should rank above.
+        finer: (P,) scores F(x), of the pairs to rank higher.
+        coarser: (P,) scores F(y), of the pairs to rank lower.
         margin: in units of the score.
 
     Returns:
@@ -72,6 +72,6 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, average: str) -> Tens
         sums, size = losses.sum(dim=1)[tagged] / counts[tagged], tagged.sum()
     else:
         sums, size = losses.sum(dim=1), counts.sum()
-    # Devices may have more or fewer of them: the mean of all is the local sum over the mean of the sizes.
+    # Devices may hold different numbers: the global mean is the local sum over the mean size.
     size = gather_rows(size[None].float()).sum() / world_size()
     return sums.sum() / size.clamp(min=1 / world_size())

@@ -1,4 +1,4 @@
-"""DREAM: reconstruct the embedding from meaning plus language, pull and push each part."""
+"""DREAM terms: align meaning, reconstruct the embedding, cluster and identify languages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DreamSide(NamedTuple):
     """One side of N pairs with its random partners."""
 
     parts: Parts  # (N, D) each
-    embeddings: Tensor  # (N, D), what the frozen encoder gave
+    embeddings: Tensor  # (N, D), of the frozen encoder
     logits: Tensor  # (N, L), language identification from the language embedding
     lang: Tensor  # (N,) int64
     random_meaning: Tensor  # (N, D), meaning of another pair's sentence
@@ -36,11 +36,11 @@ class DreamSide(NamedTuple):
 def dream_terms(source: DreamSide, target: DreamSide) -> DreamTerms:
     """The terms of DREAM for N pairs.
 
-    A language that occurs once has no partner and is left out of ``language_embedding``'s mean.
+    A language that occurs once has no partner and is left out of the mean of ``language_embedding``.
 
     Source:
-        The released code of DREAM; digest of Ki et al. 2024, section 2.1. A term that pushes the two
-        languages apart is computed in both code bases, left out of their sums, and not here.
+        The released code of DREAM; digest of Ki et al. 2024, section 2.1. Both code bases compute
+        a term that separates the two languages but leave it out of their sums; it is not computed here.
     """
     aligned = 1 - row_cosines(source.parts.meaning, target.parts.meaning)  # (N,)
     return DreamTerms(
@@ -62,31 +62,31 @@ def _unrelated(side: DreamSide) -> Tensor:
 
 def _same_language(side: DreamSide) -> Tensor:
     distance = 1 - row_cosines(side.parts.language, side.random_language)  # (N,)
-    kept = side.has_random_language.to(distance.dtype)
-    return (distance * kept).sum() / kept.sum().clamp(min=1)
+    mask = side.has_random_language.to(distance.dtype)
+    return (distance * mask).sum() / mask.sum().clamp(min=1)
 
 
 def with_partners(
     parts: Parts, embeddings: Tensor, logits: Tensor, lang: Tensor, *, meaning: Tensor, language: Tensor
 ) -> DreamSide:
-    """A side whose random partners are rows of the same batch.
+    """A side with random partners from the same batch.
 
     Args:
         parts, embeddings, logits, lang: as in ``DreamSide``.
         meaning: (N,) row of each pair's random partner.
-        language: (N,) row of its partner of the same language; its own row where it has none.
+        language: (N,) row of its partner of the same language; its row if it has none.
     """
-    own = torch.arange(len(lang), device=lang.device)
-    # As `parts.meaning[meaning]`, gradient included in half the time.
+    rows = torch.arange(len(lang), device=lang.device)
+    # Same as `parts.meaning[meaning]`; the backward takes half the time.
     random_meaning = F.embedding(meaning, parts.meaning)
     random_language = F.embedding(language, parts.language)
-    return DreamSide(parts, embeddings, logits, lang, random_meaning, random_language, language != own)
+    return DreamSide(parts, embeddings, logits, lang, random_meaning, random_language, language != rows)
 
 
 def with_half_batch(parts: Parts, embeddings: Tensor, logits: Tensor, lang: Tensor) -> DreamSide:
-    """The first half of the batch, its random partners the second half whatever their language.
+    """The first half of the batch with the second half as random partners, whatever their language.
 
-    This is how the ORACLE release pairs; of an odd batch the last pair is left out.
+    The pairing of the ORACLE release; an odd batch loses its last pair.
 
     Raises:
         ValueError: a batch of one has no two halves.

@@ -1,4 +1,4 @@
-"""MEAT: reconstruct and cross-reconstruct, languages apart, a discriminator that meaning should fool."""
+"""MEAT terms: (cross-)reconstruction, language separation, adversarial language discriminator."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def meat_terms(
 
     Args:
         source, target: (N, D) parts of each side.
-        source_embeddings, target_embeddings: (N, D), what the frozen encoder gave.
-        source_logits, target_logits: (N, L), the discriminator's, from the meaning embeddings.
+        source_embeddings, target_embeddings: (N, D), of the frozen encoder.
+        source_logits, target_logits: (N, L), of the discriminator on meaning embeddings.
 
     Source:
         The released code of MEAT (EhimeNLP/MEAT); digest of Ki et al. 2024, section 2.2. The
-        adversarial term is a cross entropy with the uniform distribution; its floor is 2 log L.
+        adversarial term is a cross entropy with the uniform distribution; its minimum is 2 log L.
     """
     return MeatTerms(
         reconstruction=_distance(source.meaning + source.language, source_embeddings)
@@ -52,7 +52,7 @@ def meat_terms(
 def discriminator_loss(
     source_logits: Tensor, target_logits: Tensor, source_lang: Tensor, target_lang: Tensor
 ) -> Tensor:
-    """What MEAT's discriminator minimises: naming the language of (N, L) logits, both sides added."""
+    """Loss of MEAT's discriminator: cross entropy of (N, L) language logits, both sides added."""
     return F.cross_entropy(source_logits, source_lang) + F.cross_entropy(target_logits, target_lang)
 
 

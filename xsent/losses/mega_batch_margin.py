@@ -1,4 +1,4 @@
-"""A paraphrase nearer than the nearest hard negative of either sentence, by a margin."""
+"""Mega-batch margin loss: hinge against the nearest hard negative of either sentence."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def mega_batch_margin(
     Args:
         anchor, positive: (N, D) embeddings of the pairs of all devices.
         hard: (H, D) hard negatives of all devices; H may be 0.
-        masks: n_x is the nearest to the anchor of its ``own``, n_y the nearest to the positive of its
-            ``own_of_positive``; in-batch negatives and those of others play no part.
+        masks: n_x is the nearest to the anchor of ``hard_of_anchor``, n_y the nearest to the positive of
+            ``hard_of_positive``; other negatives are ignored.
         rows: the B pairs of this device among the N.
         margin: cosine units.
 
@@ -29,26 +29,26 @@ def mega_batch_margin(
         Scalar, mean over the B pairs of both sides added, at least float32. A side without any hard negative adds 0.
 
     Raises:
-        ValueError: a margin below 0, or of 2 and more, which no cosines can meet.
+        ValueError: a margin below 0, or of 2 and more.
 
     Source:
         Wieting and Gimpel 2018 (arXiv:1711.05732); Wieting et al. 2021 (arXiv:2104.15114) and the released code.
     """
     check_margin(margin)
     dtype = torch.promote_types(anchor.dtype, torch.float32)
-    # Autocast would take the products in half precision, and with it the choice of the nearest.
+    # Under autocast half precision could change which negative is nearest.
     with torch.autocast(anchor.device.type, enabled=False):
         x, y, hard = anchor[rows].to(dtype), positive[rows].to(dtype), hard.to(dtype)
-        wanted = margin - pairwise_cos_sim(x, y)  # (B,), a negative's cosine has to be below minus this
-        of_anchor = F.relu(wanted + _nearest(x, hard, masks.own))
-        of_positive = F.relu(wanted + _nearest(y, hard, masks.own_of_positive))
+        deficit = margin - pairwise_cos_sim(x, y)  # (B,), plus a negative's cosine: the hinge
+        of_anchor = F.relu(deficit + _nearest(x, hard, masks.hard_of_anchor))
+        of_positive = F.relu(deficit + _nearest(y, hard, masks.hard_of_positive))
         return (of_anchor + of_positive).mean()
 
 
-def _nearest(x: Tensor, hard: Tensor, own: Tensor) -> Tensor:
-    """Highest cosine of each row (B, D) with its own hard negatives: (B,), -inf where it has none."""
-    cosines = cos_sim(x, hard).masked_fill(~own, float("-inf"))  # (B, H)
-    return F.pad(cosines, (0, 1), value=float("-inf")).amax(dim=1)  # one column more, so that H may be 0
+def _nearest(x: Tensor, hard: Tensor, mask: Tensor) -> Tensor:
+    """Highest cosine of each row (B, D) with its hard negatives: (B,), -inf without any."""
+    cosines = cos_sim(x, hard).masked_fill(~mask, float("-inf"))  # (B, H)
+    return F.pad(cosines, (0, 1), value=float("-inf")).amax(dim=1)  # one more column, because H may be 0
 
 
 def check_margin(margin: float) -> None:
@@ -59,18 +59,18 @@ def check_margin(margin: float) -> None:
 
 @dataclass(frozen=True)
 class MegaBatchMargin:
-    """``mega_batch_margin`` with its margin, which is checked when it is made."""
+    """``mega_batch_margin`` with its margin, checked at construction."""
 
     margin: float
 
     def __post_init__(self) -> None:
         check_margin(self.margin)
 
-    def check_hard_negatives(self, *, there: bool) -> None:
+    def check_hard_negatives(self, *, present: bool) -> None:
         """Raise ``ValueError`` when there are no hard negatives: nothing would be learned."""
-        if not there:
+        if not present:
             raise ValueError(
-                "recipe.loss: MegaBatchMargin looks at hard negatives alone, and there are none with mining=none and"
+                "recipe.loss: MegaBatchMargin needs hard negatives; recipe/paraphrase/mining=none has none with"
                 " data.own_negatives=0"
             )
 

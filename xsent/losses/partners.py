@@ -1,4 +1,4 @@
-"""Random partners within a batch, never a sentence with itself."""
+"""Random partners within a batch: another pair, or another pair of the same language."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def any_partner(size: int, generator: torch.Generator, device: torch.device) -> Tensor:
-    """For each of ``size`` pairs another pair of the batch: (size,) int64.
+    """Another pair for each of ``size`` pairs: (size,) int64.
 
     Raises:
         ValueError: a batch of one has no other pair.
@@ -16,12 +16,12 @@ def any_partner(size: int, generator: torch.Generator, device: torch.device) -> 
         raise ValueError(f"random partners need at least 2 pairs in a batch, found {size}")
     order = torch.randperm(size, generator=generator)
     partner = torch.empty_like(order)
-    partner[order] = order.roll(-1)  # the next one on a random ring of all pairs
+    partner[order] = order.roll(-1)  # next in a random cycle of all pairs
     return partner.to(device)
 
 
 def same_language_partners(lang: Tensor, generator: torch.Generator) -> Tensor:
-    """For each pair another one with the same label: (B,) int64; the pair itself where it is alone."""
+    """Another pair of the same label for each pair: (B,) int64; the pair itself if it has none."""
     shuffled = torch.randperm(len(lang), generator=generator).to(lang.device)
     partner = torch.empty_like(shuffled)
     partner[shuffled] = shuffled[next_of_label(lang[shuffled])]
@@ -33,9 +33,9 @@ def next_of_label(label: Tensor) -> Tensor:
     order = label.argsort(stable=True)
     counts = label.bincount()
     counts = counts[counts > 0]  # in the order of the labels, as `order` has them
-    last = counts.cumsum(0) - 1  # where each label's run ends
-    following = torch.arange(1, len(label) + 1, device=label.device)
-    following[last] = last - counts + 1
+    last = counts.cumsum(0) - 1  # end of each label's run
+    next_row = torch.arange(1, len(label) + 1, device=label.device)
+    next_row[last] = last - counts + 1
     partner = torch.empty_like(order)
-    partner[order] = order[following]
+    partner[order] = order[next_row]
     return partner

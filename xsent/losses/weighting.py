@@ -1,4 +1,4 @@
-"""One place that weighs the terms of a loss."""
+"""Weighted sum of the named terms of a loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_weights(terms: type[NamedTuple], weights: Mapping[str, float]) -> None
 def weighted_sum(terms: NamedTuple, weights: Mapping[str, float]) -> Tensor:
     """Sum of the terms, each times the weight of its name.
 
-    A term of weight 0 is left out altogether, so not even a NaN of it reaches the sum or a gradient.
+    A term of weight 0 is left out, so a NaN in it reaches neither the sum nor a gradient.
 
     Raises:
         ValueError: the weights do not name exactly the terms of the loss.

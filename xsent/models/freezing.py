@@ -1,73 +1,74 @@
-"""Parts of an encoder that stay as they are while the rest is trained."""
+"""Freeze embeddings and lower layers of an encoder during training."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
+from operator import attrgetter
 
 from torch import nn
 
-from xsent.models.encoder import Encoder, tensor_bytes
+from xsent.models.batching import hash_tensors
+from xsent.models.encoders.base import Encoder
 
 log = logging.getLogger(__name__)
 
 EMBEDDINGS = ("none", "word", "all")
-# Where architectures keep their blocks: the BERT family and MPNet; ModernBERT; DistilBERT.
+# Attribute of the blocks: the BERT family and MPNet; ModernBERT; DistilBERT.
 BLOCKS = ("encoder.layer", "layers", "transformer.layer")
 
 
 def freeze(encoder: Encoder, *, embeddings: str, layers: int) -> None:
-    """Take parts of an encoder out of training for good: no gradient, and evaluation mode, so no dropout either.
+    """Exclude parts of an encoder from training, in place: no gradient, and evaluation mode (no dropout).
 
     Args:
-        encoder: is changed.
-        embeddings: ``word``, the table of word or piece vectors; ``all``, whatever comes before the first block,
-            i.e. positions, types, their LayerNorm and dropout, and the tables of relative positions that the blocks
-            of some models share; ``none``.
-        layers: transformer blocks, from the first on. More than 0 freezes all embeddings, whatever ``embeddings``
-            says: training what lies below frozen blocks would cost the backward pass through them, and take away
-            the input that they are used to.
+        embeddings: ``word``: the table of word or piece vectors; ``all``: everything before the first block
+            (positions, types, LayerNorm, dropout) and tables of relative positions shared by the blocks; ``none``.
+        layers: number of transformer blocks, from the first one. More than 0 freezes all embeddings, whatever
+            ``embeddings`` says: to train them costs a backward pass through the frozen blocks and changes the input
+            that these blocks were trained on.
 
     Raises:
-        ValueError: an unknown word, more layers than there are, an encoder without such parts, or nothing left to
-            train. The encoder is then as it was.
+        ValueError: an unknown value, more layers than the encoder has, an encoder without such parts, or no parameter
+            left to train. The encoder is then unchanged.
 
     Source:
-        Fedorova and Musatow 2024 freeze "the embedding layer", and do not say how much of it.
+        Fedorova and Musatow 2024 freeze "the embedding layer" and do not define it further.
     """
     if embeddings not in EMBEDDINGS:
         raise ValueError(f"recipe.freeze.embeddings={embeddings}: expected one of {', '.join(EMBEDDINGS)}")
     if layers < 0:
         raise ValueError(f"recipe.freeze.layers={layers}: expected 0 or more")
-    parts = [*_first_blocks(encoder, layers)]
+    modules = [*_first_blocks(encoder, layers)]
     if layers or embeddings == "all":
-        parts += _embedding_modules(encoder)
-    frozen = [parameter for part in parts for parameter in part.parameters()]
+        modules += _embedding_modules(encoder)
+    frozen = [parameter for module in modules for parameter in module.parameters()]
     if layers or embeddings != "none":
         frozen.append(encoder.word_vectors)
     if not frozen:
         return
-    _check_what_is_left(encoder, frozen)
+    _check_trainable_left(encoder, frozen)
     for parameter in frozen:
         parameter.requires_grad_(False)
-    encoder.frozen_modules = (*encoder.frozen_modules, *parts)
-    for part in parts:
-        part.eval()
-    log.info("%s: %s of %s parameters are frozen", encoder.name, *(f"{count:,}" for count in _counts(encoder)))
+    encoder.frozen_modules = (*encoder.frozen_modules, *modules)
+    for module in modules:
+        module.eval()
+    sizes = [(parameter.numel(), parameter.requires_grad) for parameter in encoder.parameters()]
+    counts = sum(size for size, trained in sizes if not trained), sum(size for size, _ in sizes)
+    log.info("%s: %s of %s parameters are frozen", encoder.name, *(f"{count:,}" for count in counts))
 
 
 def frozen_names(encoder: Encoder) -> set[str]:
-    """What ``state_dict`` calls the weights that are not trained; a table with two names is here under both."""
+    """Names of the frozen weights in ``state_dict``; a shared table appears under each of its names."""
     parameters = encoder.named_parameters(remove_duplicate=False)
     return {name for name, parameter in parameters if not parameter.requires_grad}
 
 
 def frozen_digest(encoder: Encoder) -> str:
-    """Hex digest of the names and values of the weights that are not trained."""
+    """Hex digest of the names and values of the frozen weights."""
     names = frozen_names(encoder)
     content = hashlib.sha256()
-    for part in tensor_bytes({name: value for name, value in encoder.state_dict().items() if name in names}):
-        content.update(part)
+    hash_tensors(content, {name: value for name, value in encoder.state_dict().items() if name in names})
     return content.hexdigest()
 
 
@@ -75,7 +76,7 @@ def _first_blocks(encoder: Encoder, count: int) -> list[nn.Module]:
     blocks = _blocks(encoder)
     if count and not blocks:
         raise ValueError(
-            f"recipe.freeze.layers={count}: found no transformer blocks in {_architecture(encoder)} of encoder"
+            f"recipe.freeze.layers={count}: no transformer blocks in {_architecture(encoder)} of encoder"
             f" {encoder.name}; looked for {', '.join(BLOCKS)}"
         )
     if count > len(blocks):
@@ -84,13 +85,13 @@ def _first_blocks(encoder: Encoder, count: int) -> list[nn.Module]:
 
 
 def _blocks(encoder: Encoder) -> list[nn.Module]:
-    transformer = getattr(encoder, "transformer", None)
     for path in BLOCKS:
-        found = transformer
-        for name in path.split("."):
-            found = getattr(found, name, None)
-        if isinstance(found, nn.ModuleList):
-            return list(found)
+        try:
+            blocks = attrgetter(f"transformer.{path}")(encoder)
+        except AttributeError:
+            continue
+        if isinstance(blocks, nn.ModuleList):
+            return list(blocks)
     return []
 
 
@@ -101,35 +102,28 @@ def _embedding_modules(encoder: Encoder) -> list[nn.Module]:
     embeddings = getattr(transformer, "embeddings", None)
     if not isinstance(embeddings, nn.Module):
         raise ValueError(
-            f"recipe.freeze: {_architecture(encoder)} of encoder {encoder.name} keeps its embeddings elsewhere than"
-            " in `embeddings`; only recipe.freeze.embeddings=word is possible, with recipe.freeze.layers=0"
+            f"recipe.freeze: {_architecture(encoder)} of encoder {encoder.name} has no module `embeddings`;"
+            " only recipe.freeze.embeddings=word with recipe.freeze.layers=0 is possible"
         )
     in_blocks = {id(module) for block in _blocks(encoder) for module in block.modules()}
     in_blocks.update(map(id, embeddings.modules()))
-    # MPNet and DeBERTa: one table of relative positions, read by every block.
-    shared = [
-        module for module in transformer.modules() if isinstance(module, nn.Embedding) and id(module) not in in_blocks
-    ]
-    return [embeddings, *shared]
+    # MPNet and DeBERTa: one table of relative positions, shared by all blocks.
+    tables = (module for module in transformer.modules() if isinstance(module, nn.Embedding))
+    return [embeddings, *(table for table in tables if id(table) not in in_blocks)]
 
 
-def _check_what_is_left(encoder: Encoder, frozen: list[nn.Parameter]) -> None:
-    wanted = set(map(id, frozen))
-    if any(parameter.requires_grad and id(parameter) not in wanted for parameter in encoder.parameters()):
+def _check_trainable_left(encoder: Encoder, frozen: list[nn.Parameter]) -> None:
+    frozen_ids = set(map(id, frozen))
+    if any(parameter.requires_grad and id(parameter) not in frozen_ids for parameter in encoder.parameters()):
         return
     if getattr(encoder, "transformer", None) is None:
         raise ValueError(
-            f"encoder {encoder.name} has only word embeddings, nothing would be left to train:"
-            " recipe.freeze.embeddings=none"
+            f"encoder {encoder.name} has only word embeddings, so no parameter would be left to train:"
+            " set recipe.freeze.embeddings=none"
         )
     raise ValueError(
-        f"recipe.freeze.layers={len(_blocks(encoder))}: nothing of encoder {encoder.name} would be left to train"
+        f"recipe.freeze.layers={len(_blocks(encoder))}: no parameter of encoder {encoder.name} would be left to train"
     )
-
-
-def _counts(encoder: Encoder) -> tuple[int, int]:
-    sizes = [(parameter.numel(), parameter.requires_grad) for parameter in encoder.parameters()]
-    return sum(size for size, trained in sizes if not trained), sum(size for size, _ in sizes)
 
 
 def _architecture(encoder: Encoder) -> str:

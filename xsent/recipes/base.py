@@ -1,4 +1,4 @@
-"""What every recipe shares: optimizer and schedule, evaluation, exact resuming, a stop at the first NaN."""
+"""Base classes of recipes: optimizer and schedule, evaluation, exact resuming, stop at the first NaN."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from xsent.batch import Embedder, PairJudge, Pairs
-from xsent.data.embedding_store import EmbeddingStore
-from xsent.data.training_data import TrainingData
+from xsent.data.modules.base import TrainingData
+from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, rank, world_size
 from xsent.evaluation.evaluator import (
     Evaluation,
     Evaluator,
-    in_space,
-    names_of_judgements,
-    names_of_vectors,
-    pairs_of,
+    add_space,
+    as_pair_evaluator,
     score_spaces,
-    tell_cuts,
 )
 
 log = logging.getLogger(__name__)
@@ -38,92 +35,92 @@ D = TypeVar("D", bound=TrainingData)
 
 
 class Recipe(pl.LightningModule, ABC, Generic[D]):
-    """A method that trains something.
+    """A training method.
 
     Args:
-        optimizer: makes the optimizer from the parameters to train.
-        scheduler: makes the schedule from the optimizer and ``total_steps``, or None.
+        optimizer: called with the parameters to train.
+        scheduler: called with the optimizer and ``total_steps``; None for a constant learning rate.
 
     Attributes:
-        trains_on: the kind of data module that it can be trained on.
-        left_out: names of weights that are in no checkpoint.
+        data_class: data module class to train on.
+        omitted_weights: names of weights that checkpoints omit.
     """
 
-    trains_on: ClassVar[type[TrainingData]]
+    data_class: ClassVar[type[TrainingData]]
 
-    # Lightning cannot know which weights are left out on purpose; ``load_state_dict`` below does.
+    # ``load_state_dict`` below checks the names, because ``omitted_weights`` are missing on purpose.
     strict_loading = False
 
     def __init__(self, *, optimizer: OptimizerFactory, scheduler: SchedulerFactory | None) -> None:
         super().__init__()
-        # A dry run: what they refuse is refused now, and not after the data were embedded.
-        trial = optimizer([torch.nn.Parameter(torch.zeros(1))])
+        # Fail now on wrong options, not after the data have been embedded.
+        probe = optimizer([torch.nn.Parameter(torch.zeros(1))])
         if scheduler is not None:
-            scheduler(trial, total_steps=100)
+            scheduler(probe, total_steps=100)
         self.make_optimizer = optimizer
         self.make_scheduler = scheduler
-        # Training batches consumed so far, over all epochs. The sampler's position is a pure function
-        # of this number: Lightning's own loader state restarts silently when a schedule asks for the
-        # number of steps.
+        # Training batches over all epochs; determines the position of the sampler. Lightning's own loader state
+        # restarts silently when a schedule asks for the number of steps.
         self.batches_seen = 0
         self._restored_rng: dict[str, Any] | None = None
-        self.left_out: set[str] = set()
-        self.config: dict[str, Any] = {}  # the resolved config, for the checkpoint
+        self.omitted_weights: set[str] = set()
+        self.config: dict[str, Any] = {}  # resolved; stored in checkpoints
 
-    # ---- what a recipe defines
+    # ---- defined by a recipe
 
     @classmethod
     def check_evaluator(cls, evaluator: Evaluator) -> None:
-        """Raise ``ValueError`` when an evaluator cannot score what this recipe trains."""
+        """Raise ``ValueError`` if the evaluator cannot score this recipe."""
 
     @abstractmethod
     def evaluation(self, evaluator: Evaluator, *, sharded: bool) -> Evaluation:
-        """What an evaluator says of the present weights.
+        """Score the current weights.
 
         Args:
-            evaluator: one that ``check_evaluator`` lets pass.
-            sharded: share the work among the ranks, without a progress bar; the result is the same on all of them.
+            evaluator: accepted by ``check_evaluator``.
+            sharded: split the work over the ranks, without a progress bar; all ranks get the same result.
         """
 
-    def figures(self, evaluator: Evaluator) -> list[str]:
-        """Names of the figures of ``evaluation``, known before anything is trained; here those of a judge of pairs."""
-        return names_of_judgements(pairs_of(evaluator), tags_words=bool(getattr(self.encoder, "tags_words", False)))
+    def metric_names(self, evaluator: Evaluator) -> list[str]:
+        """Names of the metrics of ``evaluation``, known before training; here those of a judge of pairs."""
+        tags_words = bool(getattr(self.encoder, "tags_words", False))
+        return as_pair_evaluator(evaluator).pair_metric_names(tags_words=tags_words)
 
     def vectors(self, sentences: Sequence[str]) -> dict[str, Tensor]:
-        """Vectors (N, D) of the sentences by space, for pictures; none where a sentence alone has no vector."""
+        """Vectors (N, D) of the sentences by space, for pictures; empty if the model has no sentence vectors."""
         return {}
 
     @abstractmethod
     def prepare(self, data: D, store: EmbeddingStore) -> None:
-        """Have the data tokenised or embedded as this recipe trains on it."""
+        """Tokenise or embed the data for training."""
 
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over from a checkpoint what ``prepare`` needs, such as a trained tokenizer."""
+        """Load the parts of a checkpoint that ``prepare`` needs, such as a trained tokenizer."""
 
-    def expect(self, state: Mapping[str, Any]) -> None:
-        """What a checkpoint to be resumed knows beside weights: ``prepare`` refuses what does not fit it."""
+    def prepare_resume(self, state: Mapping[str, Any]) -> None:
+        """Take the state of the checkpoint to resume, so that ``prepare`` can check that it fits."""
 
     @abstractmethod
     def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Embedder | PairJudge:
-        """What the checkpoint of a run learned, ready to encode sentences or to judge pairs."""
+        """Model with the weights of a checkpoint, ready to encode sentences or to judge pairs."""
 
     @property
-    def saves_encoder(self) -> bool:
-        """Whether ``save_encoder`` can."""
+    def can_save_encoder(self) -> bool:
+        """Whether ``save_encoder`` is supported."""
         return False
 
     def save_encoder(self, folder: Path) -> None:
-        """Write the trained encoder alone.
+        """Write the trained encoder.
 
         Raises:
-            ValueError: this recipe trains none that could stand alone.
+            ValueError: this recipe trains no encoder that works alone.
         """
         raise ValueError(f"{type(self).__name__} trains no encoder to save; use xsent.load_encoder on the run")
 
     # ---- optimisation
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
-        """Parameters that the main optimizer moves."""
+        """Parameters of the main optimizer."""
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
 
     def configure_optimizers(self) -> Any:
@@ -135,18 +132,20 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
 
     @property
     def data(self) -> D:
-        """The data module that is trained on."""
+        """The data module of the trainer."""
         return cast(D, self.trainer.datamodule)  # type: ignore[attr-defined]
 
     @classmethod
     def check_data(cls, data: TrainingData) -> None:
-        """Raise ``ValueError`` when this recipe cannot be trained on such data."""
-        if not isinstance(data, cls.trains_on):
-            raise ValueError(f"{cls.__name__} trains on {cls.trains_on.holds}, data={data.name} holds {data.holds}")
+        """Raise ``ValueError`` if this recipe cannot train on the data."""
+        if not isinstance(data, cls.data_class):
+            raise ValueError(
+                f"{cls.__name__} trains on {cls.data_class.description}, data={data.name} holds {data.description}"
+            )
 
     @property
     def total_steps(self) -> int:
-        """Training steps of the whole run, from the data and not from Lightning's loader."""
+        """Training steps of the whole run, computed from the data instead of Lightning's loader."""
         limit = self.trainer.max_steps
         epochs = self.trainer.max_epochs
         if epochs is None or epochs < 0:
@@ -158,7 +157,7 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         """Stop before a NaN reaches the weights.
 
         Raises:
-            FloatingPointError: names the step, the loss and the rows of the data that were in the batch.
+            FloatingPointError: names the step, the loss and the data rows of the batch.
         """
         if not torch.isfinite(loss):
             rows = pairs.row.tolist()
@@ -177,18 +176,18 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
             on_epoch=not in_training,
             batch_size=rows,
             prog_bar=False,
-            # Every rank holds the value of the whole global batch already.
+            # Every rank already holds the value of the global batch.
             sync_dist=False,
         )
 
-    # ---- resuming, bit for bit
+    # ---- exact resuming
 
     def on_fit_start(self) -> None:
         self.data.batches_seen = self.batches_seen
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         if self._restored_rng is not None:
-            # Only now: making a loader's iterator draws from the global generator.
+            # Not earlier: creating the iterator of a loader draws from the global generator.
             _set_rng_state(self._restored_rng)
             self._restored_rng = None
 
@@ -211,14 +210,14 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         report = super().load_state_dict(state_dict, strict=False, assign=assign)
-        missing = [name for name in report.missing_keys if name in self.state_dict().keys() - self.left_out]
+        missing = [name for name in report.missing_keys if name in self.state_dict().keys() - self.omitted_weights]
         if missing or report.unexpected_keys:
             raise ValueError(f"checkpoint lacks {missing} and has unknown {report.unexpected_keys}")
         return report
 
 
 class SentenceRecipe(Recipe[D]):
-    """A method that trains an encoder, or something on top of a frozen one.
+    """A recipe for sentence vectors: trains an encoder, or heads on a frozen one.
 
     Args:
         optimizer, scheduler: as in ``Recipe``.
@@ -227,38 +226,38 @@ class SentenceRecipe(Recipe[D]):
     @property
     @abstractmethod
     def spaces(self) -> Sequence[str]:
-        """Names of the vectors that a sentence has here."""
+        """Names of the vectors of a sentence."""
 
     @abstractmethod
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
         """Vectors (N, D) of the sentences by space, float32, on the CPU."""
 
     def evaluation(self, evaluator: Evaluator, *, sharded: bool) -> Evaluation:
-        tell_cuts(evaluator, self)
+        evaluator.bind_encoder(self)
         sentences = evaluator.sentences()
         vectors = self.embed_sharded(sentences) if sharded else self.embed(sentences, progress=True)
         return score_spaces(evaluator, vectors)
 
-    def figures(self, evaluator: Evaluator) -> list[str]:
-        return [in_space(name, space) for space in self.spaces for name in names_of_vectors(evaluator)]
+    def metric_names(self, evaluator: Evaluator) -> list[str]:
+        return [add_space(name, space) for space in self.spaces for name in evaluator.metric_names()]
 
     def vectors(self, sentences: Sequence[str]) -> dict[str, Tensor]:
         return self.embed(sentences, progress=False)
 
     def embed_sharded(self, sentences: Sequence[str]) -> dict[str, Tensor]:
-        """As ``embed``, the work shared among the ranks; every sentence once, all rows on every rank."""
+        """``embed`` with the work split over the ranks; every rank gets all rows."""
         if world_size() == 1:
             return self.embed(sentences, progress=False)
-        mine = range(rank(), len(sentences), world_size())
-        vectors = self.embed([sentences[i] for i in mine], progress=False)
-        index = torch.tensor(mine, device=self.device)
+        shard = range(rank(), len(sentences), world_size())
+        vectors = self.embed([sentences[i] for i in shard], progress=False)
+        index = torch.tensor(shard, device=self.device)
         return {
             space: gather_by_index(rows.to(self.device), index, len(sentences)).cpu() for space, rows in vectors.items()
         }
 
 
 def _rng_state() -> dict[str, Any]:
-    # Nothing here draws from Python's or numpy's global generators.
+    # No code of training draws from the global generators of Python or numpy.
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
     return {"cpu": torch.get_rng_state(), "cuda": cuda}
 

@@ -1,6 +1,6 @@
-"""Meaning and language apart on a frozen encoder: DREAM and MEAT, each with or without the ORACLE terms.
+"""DREAM and MEAT: disentangle meaning and language on a frozen encoder, with or without the ORACLE terms.
 
-Ki, Park, Kim 2024 (ORACLE); the hosts' definitions are those of their released code.
+Ki, Park, Kim 2024 (ORACLE); DREAM and MEAT follow their released code.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from xsent.batch import EmbeddedBatch, Pairs, Parts
-from xsent.data.bitext import BitextData
-from xsent.data.embedding_store import EmbeddingStore
+from xsent.data.modules.bitext import BitextData
+from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_rows, gather_uneven_rows
 from xsent.losses import (
     DreamTerms,
@@ -28,8 +29,8 @@ from xsent.losses import (
 )
 from xsent.losses.dream import with_half_batch, with_partners
 from xsent.losses.partners import any_partner, same_language_partners
-from xsent.models.disentangled import SPACES, DisentangledEncoder, split
-from xsent.models.encoder import Encoder
+from xsent.models.encoders.base import Encoder
+from xsent.models.encoders.disentangled import SPACES, DisentangledEncoder, split_spaces
 from xsent.models.heads import DisentanglingHeads
 from xsent.recipes.base import OptimizerFactory, SchedulerFactory, SentenceRecipe
 
@@ -39,35 +40,35 @@ PARTNERS = ("language_aware", "half_batch")
 
 
 class Split(NamedTuple):
-    """The pairs of a global batch, and what the heads make of them; N pairs."""
+    """Meaning and language vectors of the N pairs of a global batch."""
 
     source: Parts
     target: Parts
-    source_embeddings: Tensor  # (N, D), the encoder's
+    source_embeddings: Tensor  # (N, D), of the frozen encoder
     target_embeddings: Tensor  # (N, D)
     pairs: Pairs
 
 
 class DisentanglingRecipe(SentenceRecipe[BitextData]):
-    """Trains the two heads, and DREAM's language identifier or MEAT's discriminator beside them.
+    """Trains the two heads with DREAM's language identifier or MEAT's discriminator.
 
     Args:
-        encoder: frozen; embeds every sentence once, before training.
+        encoder: frozen; embeds every sentence once before training.
         host: ``dream`` or ``meat``.
         seed: of DREAM's random partners.
-        hidden: sizes of the heads' hidden layers; none is one affine map each.
-        partners: how DREAM finds random partners, ``language_aware`` or ``half_batch``.
+        hidden: sizes of the hidden layers of the heads; empty for one affine map each.
+        partners: selection of DREAM's random partners, ``language_aware`` or ``half_batch``.
         oracle: ``variant``, ``pairs`` and ``same_language`` of ``oracle_terms``.
-        weights: by part (``dream``, ``meat``, ``oracle``) and name of term; all terms of the host
-            and of ORACLE need one. A term of weight 0 is not computed into the sum.
-        optimizer: makes the optimizer of the heads, and a second one like it for MEAT's discriminator.
+        weights: by part (``dream``, ``meat``, ``oracle``) and term; every term needs one. A term of weight 0 is left
+            out of the sum.
+        optimizer: of the heads, and a second one for MEAT's discriminator.
         scheduler: as in ``Recipe``.
 
     Raises:
-        ValueError: an unknown host, way to find partners, variant, or name of a weight.
+        ValueError: unknown ``host``, ``partners``, variant or name of a weight.
     """
 
-    trains_on = BitextData
+    data_class = BitextData
 
     def __init__(
         self,
@@ -88,20 +89,20 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         if partners not in PARTNERS:
             raise ValueError(f"recipe.partners={partners}: expected one of {', '.join(PARTNERS)}")
         _check_terms(weights, oracle)
-        # Two optimizers, and for MEAT two backward passes a batch: Lightning steps aside.
+        # MEAT has two optimizers and two backward passes per batch.
         self.automatic_optimization = False
-        # In a tuple, so that the frozen encoder is no submodule: it is in no checkpoint and no optimizer.
+        # In a tuple, so that the frozen encoder is no submodule: no checkpoint and no optimizer contains it.
         self._frozen = (encoder,)
+        self._store: EmbeddingStore | None = None
         self.host = host
         self.seed = seed
         self.partners = partners
         self.oracle = oracle
         self.weights = weights
         self.heads = DisentanglingHeads(encoder.dim, hidden)
-        # DREAM's identifier of language vectors, or MEAT's discriminator of meaning vectors; its size
-        # is known with the data.
+        # DREAM's language identifier or MEAT's discriminator; its size depends on the data.
         self.classifier: nn.Linear
-        # MEAT's discriminator gets its gradient apart from DDP, the same on every rank.
+        # MEAT's discriminator gets its gradient without DDP, the same on every rank.
         self._ddp_params_and_buffers_to_ignore = ["classifier.weight", "classifier.bias"] if host == "meat" else []
 
     @property
@@ -114,12 +115,17 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         return SPACES
 
     def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
-        self.classifier = nn.Linear(self.encoder.dim, len(data.languages))
+        self.classifier = nn.Linear(self.encoder.dim, len(data.language_codes))
         self._encoder_digest = self.encoder.digest()
         data.embed(self.encoder, store)
+        self._store = store
 
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
-        return split(self.encoder.encode(sentences, progress=progress), self.heads)
+        if self._store is None:
+            return split_spaces(self.encoder.encode(sentences, progress=progress), self.heads)
+        # The encoder is frozen: each list of sentences is encoded once, in all validations and runs.
+        embeddings = self._store.vectors(sentences, self.encoder)
+        return split_spaces(torch.from_numpy(np.array(embeddings)), self.heads)
 
     # ---- one batch
 
@@ -144,11 +150,11 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         self.log_terms("val", self.terms(both, batch_idx), len(both.source_embeddings))
 
     def terms(self, both: Split, draw: int) -> dict[str, Tensor]:
-        """Every named term of a global batch and ``loss``, their weighted sum.
+        """All named terms of a global batch, and ``loss``, their weighted sum.
 
         Args:
             both: the N pairs.
-            draw: which random partners; the same number gives the same ones.
+            draw: seed of the random partners within the run.
         """
         host: Any = self._dream(both, draw) if self.host == "dream" else self._meat(both)
         terms: dict[str, Tensor] = host._asdict()
@@ -166,18 +172,18 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         target = both.target, both.target_embeddings, self.classifier(both.target.language), pairs.target_lang
         if self.partners == "half_batch":
             return dream_terms(with_half_batch(*source), with_half_batch(*target))
-        # Partners depend on the seed and the position alone, so a resumed run finds the same ones.
+        # Partners depend only on seed and position, so a resumed run gets the same ones.
         generator = torch.Generator().manual_seed((self.seed << 32) + draw)
-        other = any_partner(len(pairs.row), generator, pairs.row.device)
+        partner = any_partner(len(pairs.row), generator, pairs.row.device)
         return dream_terms(
             *(
-                with_partners(*side, meaning=other, language=same_language_partners(side[3], generator))
+                with_partners(*side, meaning=partner, language=same_language_partners(side[3], generator))
                 for side in (source, target)
             )
         )
 
     def _meat(self, both: Split) -> MeatTerms:
-        # The discriminator's weights are constants here: only the heads learn to fool it.
+        # The discriminator is constant here: only the heads are trained against it.
         weight, bias = self.classifier.weight.detach(), self.classifier.bias.detach()
         return meat_terms(
             both.source,
@@ -195,8 +201,8 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
             both.pairs.source_lang,
             both.pairs.target_lang,
         )
-        # Every rank holds the whole global batch here, so the gradient needs no averaging; asking for
-        # it directly leaves DDP's hooks to the one backward pass that they expect.
+        # Every rank holds the global batch, so the gradient needs no averaging. ``autograd.grad`` does not trigger
+        # DDP's hooks, which expect a single backward pass.
         for parameter, gradient in zip(
             self.classifier.parameters(),
             torch.autograd.grad(loss, list(self.classifier.parameters())),
@@ -208,7 +214,7 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         return loss.detach()
 
     def _split(self, batch: EmbeddedBatch, gather: Any) -> Split:
-        # Each rank maps its own rows; the losses compare all pairs of the global batch.
+        # Each rank maps its rows; the losses compare all pairs of the global batch.
         source, target = self.heads(batch.source), self.heads(batch.target)
         return Split(
             Parts(gather(source.meaning), gather(source.language)),
@@ -233,7 +239,7 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
             {"optimizer": self.make_optimizer(list(self.classifier.parameters()))},
         ]
 
-    # ---- what was learned
+    # ---- checkpoints
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)
@@ -253,22 +259,22 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         return DisentangledEncoder(self.encoder, self.heads.eval())
 
     def _check_encoder(self, checkpoint: Mapping[str, Any]) -> None:
-        trained_on, found = checkpoint["xsent"]["frozen_encoder"], self.encoder.digest()
-        if trained_on != found:
+        trained_on, digest = checkpoint["xsent"]["frozen_encoder"], self.encoder.digest()
+        if trained_on != digest:
             raise ValueError(
                 f"the heads were trained on an encoder with digest {trained_on[:16]}, {self.encoder.name}"
-                f" has {found[:16]}: other weights, tokenizer, pooling, prompt or length"
+                f" has {digest[:16]}: other weights, tokenizer, pooling, prompt or length"
             )
 
 
 def _check_terms(weights: Mapping[str, Mapping[str, float]], oracle: Mapping[str, Any]) -> None:
-    # Now, and not at the first batch, before which all data are embedded.
+    # Checked at construction, because all data are embedded before the first batch.
     if weights.keys() != TERMS.keys():
         raise ValueError(f"recipe.weights names {', '.join(weights)}: expected {', '.join(TERMS)}")
     for part, terms in TERMS.items():
         check_weights(terms, weights[part])
-    two = Parts(torch.ones(2, 1), torch.ones(2, 1))
-    oracle_terms(two, two, torch.zeros(2, dtype=torch.int64), torch.zeros(2, dtype=torch.int64), **oracle)
+    ones = Parts(torch.ones(2, 1), torch.ones(2, 1))
+    oracle_terms(ones, ones, torch.zeros(2, dtype=torch.int64), torch.zeros(2, dtype=torch.int64), **oracle)
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Divergent mBERT: rank synthetic divergences of a pair by how far they are from it, and tag the words that diverge."""
+"""Divergent mBERT: cross-encoder that ranks synthetic divergences and tags divergent words."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from xsent.batch import DivergenceBatch, Judgement, WordPair
-from xsent.data.divergences import DivergenceData
-from xsent.data.embedding_store import EmbeddingStore
+from xsent.data.modules.divergences import DivergenceData
+from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, gather_uneven_rows, rank, world_size
-from xsent.evaluation.divergence_scores import calibrate, weighted
-from xsent.evaluation.evaluator import Evaluation, Evaluator, pairs_of
+from xsent.evaluation.divergence.metrics import calibrate, weighted
+from xsent.evaluation.evaluator import Evaluation, Evaluator, as_pair_evaluator
 from xsent.losses import check_weights, equivalence_cross_entropy, margin_ranking, token_cross_entropy, weighted_sum
 from xsent.losses.divergence import AVERAGES
-from xsent.models.pair_encoder import PairEncoder
-from xsent.models.sentence_encoder import SentenceEncoder
+from xsent.models.encoders.transformer import SentenceEncoder
+from xsent.models.pairs.cross_encoder import PairEncoder
 from xsent.recipes.base import OptimizerFactory, Recipe, SchedulerFactory
 
 SENTENCE_LOSSES = ("margin", "cross_entropy", "none")
@@ -27,39 +27,39 @@ JUDGE = "judge."  # begins the names of its weights in a checkpoint
 
 
 class DivergenceTerms(NamedTuple):
-    """What the pairs and what their tokens cost."""
+    """Loss of the pairs and loss of their tokens."""
 
     sentence: Tensor
     tokens: Tensor
 
 
 class DivergenceRecipe(Recipe[DivergenceData]):
-    """Trains a cross-encoder on divergences made from clean pairs.
+    """Trains a cross-encoder on synthetic divergences of clean pairs.
 
     Args:
-        encoder: whose transformer and tokenizer are taken; any of transformers.
+        encoder: provides transformer and tokenizer; any transformers model.
         sentence_loss: ``margin``: rank a pair above a more divergent version of it; ``cross_entropy``: equivalent or
             divergent, one pair at a time; ``none``: tag tokens alone.
         margin: of ``sentence_loss=margin``, in units of the score.
         token_loss: ``pairs`` or ``tokens`` (``token_cross_entropy``); ``none``: words are not tagged.
-        weights: of ``sentence`` and ``tokens``; a loss that is ``none`` has no part whatever its weight.
+        weights: of ``sentence`` and ``tokens``; a loss that is ``none`` is not computed.
         pooling, max_length, segment_ids, dropout: as in ``PairEncoder``.
         seed: of the new layers.
         optimizer, scheduler: as in ``Recipe``.
 
     Raises:
-        ValueError: an unknown option, two losses that are ``none``, or an encoder that is no transformer.
+        ValueError: unknown option, both losses ``none``, or an encoder that is no transformer.
 
-    Logged: ``train/loss``, ``train/sentence``, ``train/tokens``; the same of the validation items, and ``val/f1``,
-    percent: F1 of equivalent and divergent at threshold 0, weighted by their numbers, where the finer one of two ranked
-    pairs counts as equivalent. ``val/threshold`` is the one that would be best there; a checkpoint keeps it. Without a
-    sentence loss there are neither, and ``xsent filter`` refuses the run.
+    Logged: ``train/loss``, ``train/sentence``, ``train/tokens``, the same for validation, and ``val/f1`` in percent: F1
+    of equivalent and divergent pairs at threshold 0, weighted by their counts; of two ranked pairs the finer one counts
+    as equivalent. ``val/threshold`` is the best threshold there; checkpoints store it. Without a sentence loss neither
+    is logged, and ``xsent filter`` refuses the run.
 
     Source:
         Briakou and Carpuat 2020 (arXiv:2010.03662).
     """
 
-    trains_on = DivergenceData
+    data_class = DivergenceData
 
     def __init__(
         self,
@@ -78,14 +78,14 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         scheduler: SchedulerFactory | None,
     ) -> None:
         check_weights(DivergenceTerms, weights)
-        for option, value, known in [
+        for option, value, choices in [
             ("sentence_loss", sentence_loss, SENTENCE_LOSSES),
             ("token_loss", token_loss, (*AVERAGES, "none")),
         ]:
-            if value not in known:
-                raise ValueError(f"recipe.{option}={value}: expected one of {', '.join(known)}")
+            if value not in choices:
+                raise ValueError(f"recipe.{option}={value}: expected one of {', '.join(choices)}")
         if sentence_loss == token_loss:
-            raise ValueError("recipe.sentence_loss=none recipe.token_loss=none leave nothing to train")
+            raise ValueError("recipe.sentence_loss=none recipe.token_loss=none: nothing to train")
         if margin <= 0:
             raise ValueError(f"recipe.margin={margin}: expected a number above 0")
         super().__init__(optimizer=optimizer, scheduler=scheduler)
@@ -94,14 +94,19 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         self.token_loss = token_loss
         self.weights = weights
         self.judge = PairEncoder(
-            base=encoder, pooling=pooling, max_length=max_length, segment_ids=segment_ids, dropout=dropout,
-            tags_words=token_loss != "none", seed=seed,
-        )  # fmt: skip
-        self._seen: list[tuple[Tensor, Tensor]] = []  # scores and labels of validation
+            base=encoder,
+            pooling=pooling,
+            max_length=max_length,
+            segment_ids=segment_ids,
+            dropout=dropout,
+            tags_words=token_loss != "none",
+            seed=seed,
+        )
+        self._validated: list[tuple[Tensor, Tensor]] = []  # scores and labels of validation
 
     @property
     def encoder(self) -> PairEncoder:
-        """What is trained; a table's rows name it."""
+        """The trained cross-encoder, named in result tables."""
         return self.judge
 
     def prepare(self, data: DivergenceData, store: EmbeddingStore) -> None:
@@ -109,7 +114,7 @@ class DivergenceRecipe(Recipe[DivergenceData]):
             expected = "contrastive or independent" if data.items == "pairs" else "pairs"
             raise ValueError(
                 f"recipe.sentence_loss={self.sentence_loss} needs data.items={expected}, found data.items={data.items}"
-                " (objective=divergence_ce and others set both)"
+                " (a choice of recipe/divergence/objective sets both)"
             )
         data.tokenize(self.judge)
 
@@ -145,55 +150,55 @@ class DivergenceRecipe(Recipe[DivergenceData]):
     @torch.no_grad()
     def validation_step(self, batch: DivergenceBatch, batch_idx: int) -> None:
         terms, scores = self._terms(batch)
-        # The sentence's term is a mean of this rank's items, which may be more than another's; the tokens' is already
-        # such that the mean over ranks is that of all.
+        # The sentence term is a mean over this rank's items, whose number may differ between ranks. The mean of the
+        # token terms over ranks already is the global mean.
         items = gather_uneven_rows(torch.full_like(scores[:1], len(batch.pairs.row)))  # (W,)
         sentence, tokens = (gather_uneven_rows(value[None]) for value in terms)
         terms = DivergenceTerms((sentence * items).sum() / items.sum(), tokens.mean())
         loss = weighted_sum(terms, self.weights)
         self.log_terms("val", {"loss": loss, **terms._asdict()}, int(items.sum()))
-        self._seen.append((gather_uneven_rows(scores), gather_uneven_rows(batch.divergent)))
+        self._validated.append((gather_uneven_rows(scores), gather_uneven_rows(batch.divergent)))
 
     def on_validation_epoch_end(self) -> None:
         if self.sentence_loss == "none":
-            self._seen = []
-            return  # the scores are those of a head that nobody trains
-        scores, divergent = (torch.cat(column).cpu().numpy() for column in zip(*self._seen, strict=True))
-        self._seen = []
+            self._validated = []
+            return  # the sentence head is not trained
+        scores, divergent = (torch.cat(column).cpu().numpy() for column in zip(*self._validated, strict=True))
+        self._validated = []
         equivalent = divergent == 0
         threshold = calibrate(scores.astype(np.float64), equivalent).threshold
-        self.judge.calibrate(threshold)
+        self.judge.set_threshold(threshold)
         self.log_dict({"val/f1": weighted(scores > 0, equivalent).f1, "val/threshold": threshold})
 
     # ---- evaluation
 
     @classmethod
     def check_evaluator(cls, evaluator: Evaluator) -> None:
-        pairs_of(evaluator).pairs()  # cuts sentences into words: what that lacks is said now
+        as_pair_evaluator(evaluator).pairs()  # word segmentation fails now if something is missing
 
     def evaluation(self, evaluator: Evaluator, *, sharded: bool) -> Evaluation:
-        of_pairs = pairs_of(evaluator)
-        pairs = of_pairs.pairs()
-        judged = self._judged_by_all(pairs) if sharded else self.judge.judge(pairs, progress=True)
-        return of_pairs.score_pairs(judged, threshold=self.judge.threshold)
+        pair_evaluator = as_pair_evaluator(evaluator)
+        pairs = pair_evaluator.pairs()
+        judgements = self._judge_sharded(pairs) if sharded else self.judge.judge(pairs, progress=True)
+        return pair_evaluator.score_pairs(judgements, threshold=self.judge.threshold)
 
-    def _judged_by_all(self, pairs: Sequence[WordPair]) -> list[Judgement]:
-        """As ``judge``, the work shared among the ranks; every pair once, all judgements on every rank."""
+    def _judge_sharded(self, pairs: Sequence[WordPair]) -> list[Judgement]:
+        """``judge`` with the work split over the ranks; every rank gets all judgements."""
         if world_size() == 1:
             return self.judge.judge(pairs)
-        mine = range(rank(), len(pairs), world_size())
+        shard = range(rank(), len(pairs), world_size())
         longest = max(len(pair.source) + len(pair.target) for pair in pairs)
-        rows = np.zeros((len(mine), 1 + longest), dtype=np.float32)
-        for row, one in zip(rows, self.judge.judge([pairs[number] for number in mine]), strict=True):
-            row[0] = one.score
-            if one.source is not None and one.target is not None:
-                words = np.concatenate([one.source, one.target])
+        rows = np.zeros((len(shard), 1 + longest), dtype=np.float32)
+        for row, judgement in zip(rows, self.judge.judge([pairs[index] for index in shard]), strict=True):
+            row[0] = judgement.score
+            if judgement.source is not None and judgement.target is not None:
+                words = np.concatenate([judgement.source, judgement.target])
                 row[1 : 1 + len(words)] = words
-        index = torch.tensor(mine, device=self.device)
-        found = gather_by_index(torch.from_numpy(rows).to(self.device), index, len(pairs)).cpu().numpy()
-        return [self._unpacked(pair, row) for pair, row in zip(pairs, found, strict=True)]
+        index = torch.tensor(shard, device=self.device)
+        gathered = gather_by_index(torch.from_numpy(rows).to(self.device), index, len(pairs)).cpu().numpy()
+        return [self._unpack(pair, row) for pair, row in zip(pairs, gathered, strict=True)]
 
-    def _unpacked(self, pair: WordPair, row: NDArray[np.float32]) -> Judgement:
+    def _unpack(self, pair: WordPair, row: NDArray[np.float32]) -> Judgement:
         if not self.judge.tags_words:
             return Judgement(float(row[0]), None, None)
         end = 1 + len(pair.source)
@@ -210,5 +215,5 @@ class DivergenceRecipe(Recipe[DivergenceData]):
 
     def on_fit_start(self) -> None:
         super().on_fit_start()
-        # A loaded encoder is in evaluation mode, and Lightning leaves it there: it would train without dropout.
+        # Lightning keeps the mode of a loaded encoder, evaluation, which has no dropout.
         self.judge.train()

@@ -1,4 +1,4 @@
-"""What recipes share that train an encoder itself: its vectors, its files, and parts of it that stay as they are."""
+"""Base class of recipes that train an encoder: vectors, files, frozen parts."""
 
 from __future__ import annotations
 
@@ -6,26 +6,32 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from xsent.batch import Tokens
 from xsent.models import freezing
-from xsent.models.encoder import Encoder
+from xsent.models.encoders.base import Encoder
+from xsent.models.gradient_cache import embed_chunked
 from xsent.recipes.base import D, OptimizerFactory, SchedulerFactory, SentenceRecipe
 
 PREFIX = "encoder."  # of the encoder's weights in a checkpoint
 
 
 class EncoderRecipe(SentenceRecipe[D]):
-    """A method that trains an encoder, whole or less some frozen parts.
+    """A recipe that trains an encoder; parts of it may be frozen.
 
-    Frozen parts are in no optimizer and in no checkpoint. A checkpoint knows their digest, and is refused by an
-    encoder whose own are others.
+    Optimizer and checkpoints omit frozen parts. A checkpoint stores their digest and is refused by an encoder with
+    other frozen weights.
 
     Args:
-        encoder: what is trained; its vectors are the ones compared.
+        encoder: to train.
         freeze: ``embeddings`` and ``layers`` for ``xsent.models.freezing.freeze``.
-        micro_batch_size: pairs whose activations are in memory at a time (``embed_in_chunks``); None: all.
+        micro_batch_size: pairs whose activations are in memory at a time (a second forward pass); None: all.
         optimizer, scheduler: as in ``Recipe``.
+
+    Raises:
+        ValueError: ``micro_batch_size`` is less than 1, or ``freeze`` does not fit the encoder.
     """
 
     def __init__(
@@ -41,11 +47,11 @@ class EncoderRecipe(SentenceRecipe[D]):
         if micro_batch_size is not None and micro_batch_size < 1:
             raise ValueError(f"recipe.micro_batch_size={micro_batch_size}: expected a number of pairs, or null for all")
         self.encoder = encoder
-        self.at_once = None if micro_batch_size is None else 2 * micro_batch_size  # sentences
+        self.chunk_sentences = None if micro_batch_size is None else 2 * micro_batch_size
         freezing.freeze(encoder, **freeze)
-        self.left_out = {PREFIX + name for name in freezing.frozen_names(encoder)}
-        # Taken now: hashing a large table before every checkpoint would cost seconds each time.
-        self._frozen_digest = freezing.frozen_digest(encoder) if self.left_out else ""
+        self.omitted_weights = {PREFIX + name for name in freezing.frozen_names(encoder)}
+        # Computed once: hashing a large table takes seconds.
+        self._frozen_digest = freezing.frozen_digest(encoder) if self.omitted_weights else ""
 
     @property
     def spaces(self) -> Sequence[str]:
@@ -54,22 +60,32 @@ class EncoderRecipe(SentenceRecipe[D]):
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
         return {"original": self.encoder.encode(sentences, progress=progress)}
 
+    def embed_sides(self, *sides: Tokens) -> tuple[Tensor, ...]:
+        """Vectors of each side's sentences with gradient: (B, D) each."""
+        # All sides together: more sentences of one length share a forward pass.
+        masks = [side.attention_mask.bool() for side in sides]
+        ids = torch.cat([side.input_ids[mask] for side, mask in zip(sides, masks, strict=True)])
+        lengths = torch.cat([mask.sum(dim=1) for mask in masks])
+        return embed_chunked(self.encoder, ids, lengths, chunk_size=self.chunk_sentences).tensor_split(len(sides))
+
     @property
-    def saves_encoder(self) -> bool:
-        return self.encoder.has_files
+    def can_save_encoder(self) -> bool:
+        return self.encoder.can_save
 
     def save_encoder(self, folder: Path) -> None:
         self.encoder.save(folder)
 
     def on_fit_start(self) -> None:
         super().on_fit_start()
-        # A loaded encoder is in evaluation mode, and Lightning leaves it there: it would train without dropout.
+        # Lightning keeps the mode of a loaded encoder, evaluation, which has no dropout.
         self.encoder.train()
 
     # ---- checkpoints
 
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
-        frozen = {name: value for name, value in self.encoder.state_dict().items() if PREFIX + name in self.left_out}
+        frozen = {
+            name: value for name, value in self.encoder.state_dict().items() if PREFIX + name in self.omitted_weights
+        }
         weights = {name.removeprefix(PREFIX): value for name, value in state_dict.items() if name.startswith(PREFIX)}
         self.encoder.load_state_dict(frozen | weights)
 
@@ -80,7 +96,7 @@ class EncoderRecipe(SentenceRecipe[D]):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)
-        for name in self.left_out:
+        for name in self.omitted_weights:
             del checkpoint["state_dict"][name]
         checkpoint["xsent"]["frozen"] = self._frozen_digest
 

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from xsent.batch import ParallelBatch
-from xsent.data.bitext import BitextData
-from xsent.data.embedding_store import EmbeddingStore
+from xsent.data.modules.bitext import BitextData
+from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_rows, gather_uneven_rows, rank
-from xsent.models.chunks import embed_in_chunks
-from xsent.models.encoder import Encoder
+from xsent.models.encoders.base import Encoder
 from xsent.recipes.base import OptimizerFactory, SchedulerFactory
 from xsent.recipes.encoder_recipe import EncoderRecipe
 
@@ -22,18 +21,13 @@ class LabseRecipe(EncoderRecipe[BitextData]):
     """Trains the encoder so that a sentence ranks its translation above all others of the batch.
 
     Args:
-        encoder: what is trained; its vectors are the ones compared.
-        loss: of anchors and candidates with their groups, e.g. ``additive_margin_softmax``.
-        freeze: ``embeddings`` and ``layers``, as in ``xsent.models.freezing.freeze``.
-        micro_batch_size: pairs whose activations are in memory at a time, the rest is computed twice; None: all.
-        tokenizer_sentences: of each language, what an encoder without a tokenizer trains one on.
-        optimizer, scheduler: as in ``Recipe``.
-
-    Raises:
-        ValueError: ``micro_batch_size`` is less than 1, or ``freeze`` does not fit the encoder.
+        encoder: to train.
+        loss: of anchors and candidates with their groups, such as ``additive_margin_softmax``.
+        tokenizer_sentences: per language, to train a tokenizer if the encoder has none.
+        freeze, micro_batch_size, optimizer, scheduler: as in ``EncoderRecipe``.
     """
 
-    trains_on = BitextData
+    data_class = BitextData
 
     def __init__(
         self,
@@ -53,11 +47,11 @@ class LabseRecipe(EncoderRecipe[BitextData]):
         self.tokenizer_sentences = tokenizer_sentences
 
     def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
-        self.encoder.prepare(data.training_sentences(self.tokenizer_sentences))
+        self.encoder.fit_tokenizer(data.training_sentences(self.tokenizer_sentences))
         data.tokenize(self.encoder)
 
     def training_step(self, batch: ParallelBatch, batch_idx: int) -> Tensor:
-        source, target = self._vectors(batch)  # (B, D) each
+        source, target = self.embed_sides(batch.source, batch.target)  # (B, D) each
         groups, offset = batch.pairs.group, rank() * len(source)
         all_groups = gather_rows(groups)  # (W * B,)
         forward = self.loss(source, gather_rows(target), offset=offset, groups=groups, candidate_groups=all_groups)
@@ -70,17 +64,9 @@ class LabseRecipe(EncoderRecipe[BitextData]):
 
     @torch.no_grad()
     def validation_step(self, batch: ParallelBatch, batch_idx: int) -> None:
-        source, target = map(gather_uneven_rows, self._vectors(batch))
+        source, target = map(gather_uneven_rows, self.embed_sides(batch.source, batch.target))
         groups = gather_uneven_rows(batch.pairs.group)
         forward = self.loss(source, target, offset=0, groups=groups, candidate_groups=groups)
         backward = self.loss(target, source, offset=0, groups=groups, candidate_groups=groups)
         terms = {"loss": forward + backward, "forward": forward, "backward": backward}
         self.log_terms("val", terms, len(source))
-
-    def _vectors(self, batch: ParallelBatch) -> tuple[Tensor, Tensor]:
-        # Both sides in one go: among twice the sentences there are more of one length to share a run.
-        masks = [side.attention_mask.bool() for side in (batch.source, batch.target)]
-        ids = torch.cat([batch.source.input_ids[masks[0]], batch.target.input_ids[masks[1]]])
-        lengths = torch.cat([mask.sum(dim=1) for mask in masks])  # (2 B,)
-        source, target = embed_in_chunks(self.encoder, ids, lengths, at_once=self.at_once).tensor_split(2)
-        return source, target

@@ -1,4 +1,4 @@
-"""Paraphrases told from near misses: Fedorova and Musatow 2024, a bi-encoder with hard negatives from mega-batches."""
+"""Paraphrase identification: bi-encoder with mega-batch hard negatives, Fedorova and Musatow 2024."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from xsent.batch import RankingBatch
-from xsent.data.embedding_store import EmbeddingStore
-from xsent.data.mega_batch import MegaBatchMining
-from xsent.data.paraphrase import ParaphraseData
+from xsent.data.modules.paraphrase import ParaphraseData
+from xsent.data.sampling.mega_batch import MegaBatchMining
+from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, gather_padded_rows, gather_uneven_rows, rank, world_size
 from xsent.losses import AdditiveMarginScale, MegaBatchMargin
-from xsent.models.chunks import embed_in_chunks
-from xsent.models.encoder import Encoder
+from xsent.models.encoders.base import Encoder
+from xsent.models.gradient_cache import embed_chunked
 from xsent.recipes.base import OptimizerFactory, SchedulerFactory
 from xsent.recipes.encoder_recipe import EncoderRecipe
 from xsent.recipes.ranking import Mined, first_row, gather_hard_negatives, hard_negatives, ranking_masks
@@ -25,27 +25,25 @@ from xsent.similarity import pairwise_cos_sim
 
 
 class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
-    """Trains an encoder to put a paraphrase nearer than what only looks like one.
+    """Trains an encoder to rank paraphrases above hard negatives.
 
-    Every ``mining.mini_batches`` batches, all their sentences are embedded without gradient, and each anchor gets
-    the near ones among them as further hard negatives (the paper's Algorithm 2). The batches stay as they were; what
-    was mined is encoded again, with gradient, beside them.
+    Every ``mining.mini_batches`` batches, all their sentences are embedded without gradient, and the nearest ones
+    become additional hard negatives of each anchor (the paper's Algorithm 2). Batches do not change; mined negatives
+    are encoded again with gradient.
 
     Args:
-        encoder: what is trained; its vectors are the ones compared.
-        loss: e.g. ``AdditiveMarginScale``.
-        mining: of the mega-batches; None trains on in-batch negatives and those that the data name.
-        freeze: ``embeddings`` and ``layers``, as in ``xsent.models.freezing.freeze``.
-        micro_batch_size: pairs whose activations are in memory at a time, the rest is computed twice; None: all.
-        tokenizer_sentences: of each language, what an encoder without a tokenizer trains one on.
-        optimizer, scheduler: as in ``Recipe``.
+        encoder: to train.
+        loss: such as ``AdditiveMarginScale``.
+        mining: of mega-batches; None for in-batch negatives and those of the data.
+        tokenizer_sentences: per language, to train a tokenizer if the encoder has none.
+        freeze, micro_batch_size, optimizer, scheduler: as in ``EncoderRecipe``.
 
     Logged once per mega-batch, over all devices: ``train/mined_per_anchor``; ``train/mined_similarity``, their mean
-    cosine; ``train/suspected_false_negatives``, the share that is nearer to the anchor than its own paraphrase;
+    cosine; ``train/suspected_false_negatives``, the share nearer to the anchor than its paraphrase;
     ``train/mining_seconds``.
     """
 
-    trains_on = ParaphraseData
+    data_class = ParaphraseData
 
     def __init__(
         self,
@@ -63,17 +61,17 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
             encoder=encoder, freeze=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
         )
         self.loss = loss
-        self.mining = mining
         self.tokenizer_sentences = tokenizer_sentences
+        self.mining = mining
         self.mined: Mined | None = None
         self.mining_figures: dict[str, float] = {}  # of the last mega-batch
 
     def prepare(self, data: ParaphraseData, store: EmbeddingStore) -> None:
-        self.loss.check_hard_negatives(there=self.mining is not None or data.own_negatives > 0)
+        self.loss.check_hard_negatives(present=self.mining is not None or data.own_negatives > 0)
         self._data_order = data.order_digest()
         if self.mining is not None:
             data.check_mega_batch(self.mining.mini_batches)
-        self.encoder.prepare(data.training_sentences(self.tokenizer_sentences))
+        self.encoder.fit_tokenizer(data.training_sentences(self.tokenizer_sentences))
         data.tokenize(self.encoder)
 
     # ---- one step
@@ -87,17 +85,17 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
 
     @torch.no_grad()
     def validation_step(self, batch: RankingBatch, batch_idx: int) -> None:
-        # Every rank sees all pairs of the batch, so that each holds the figure of the whole.
+        # Every rank compares all pairs of the batch, so all log the same value.
         loss = self._compare(batch, None, own_pairs=False)
-        pairs = len(gather_uneven_rows(batch.anchor))  # not this rank's share: the ranks must agree on the mean
+        pairs = len(gather_uneven_rows(batch.anchor))  # of all ranks, which have to agree on the mean
         self.log_terms("val", {"loss": loss}, pairs)
 
     def _compare(self, batch: RankingBatch, mined: Mined | None, *, own_pairs: bool) -> Tensor:
         size = len(batch.anchor)
-        mine = hard_negatives(batch, mined)
-        texts = torch.cat([batch.anchor, batch.positive, mine.text])
-        anchor, positive, hard = torch.split(self._vectors(texts), [size, size, len(mine.text)])
-        hard_texts = gather_hard_negatives(mine, size)
+        negatives = hard_negatives(batch, mined)
+        texts = torch.cat([batch.anchor, batch.positive, negatives.text])
+        anchor, positive, hard = torch.split(self._vectors(texts), [size, size, len(negatives.text)])
+        hard_texts = gather_hard_negatives(negatives, size)
         group, hard_group = self._groups(gather_uneven_rows(batch.anchor)), self._groups(hard_texts.text)
         start = first_row(size, batch.anchor) if own_pairs else 0
         rows = slice(start, start + size if own_pairs else len(group))
@@ -107,7 +105,9 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
 
     def _vectors(self, texts: Tensor) -> Tensor:
         ids, lengths = self.data.flat_tokens(texts)
-        return embed_in_chunks(self.encoder, ids.to(self.device), lengths.to(self.device), at_once=self.at_once)
+        return embed_chunked(
+            self.encoder, ids.to(self.device), lengths.to(self.device), chunk_size=self.chunk_sentences
+        )
 
     def _groups(self, texts: Tensor) -> Tensor:
         return self.data.text_group[texts.cpu()].to(self.device)
@@ -119,7 +119,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         if self.mining is None:
             return
         first, length = self.mining.span(self.batches_seen, self.data.steps_per_epoch)
-        # A resumed run brings what was mined with the weights of then.
+        # A resumed run has the negatives mined with the weights of that time.
         if self.mined is None or (self.mined.first, self.mined.length) != (first, length):
             self.mined = self._mine(self.mining, first, length)
 
@@ -132,39 +132,39 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         sides = [(batch.anchor, batch.positive)]
         if mining.both_sides:
             sides.append((batch.positive, batch.anchor))
-        found = [self._search(mining, texts, vectors, *side) for side in sides]
-        owner, text, similarity, suspected = (torch.cat(column) for column in zip(*found, strict=True))
-        # Nothing is nearer to an anchor than itself: where it is its own paraphrase, nothing can be suspected.
+        by_side = [self._search(mining, texts, vectors, *side) for side in sides]
+        owner, text, similarity, suspected = (torch.cat(column) for column in zip(*by_side, strict=True))
+        # Leave out anchors that are their own positive: no candidate is nearer.
         suspected = suspected[(batch.anchor != batch.positive)[owner]]
         self._log_mining(similarity, suspected, len(rows), time.perf_counter() - started)
-        of_anchor = torch.arange(len(text)) < len(found[0][0])
+        of_anchor = torch.arange(len(text)) < len(by_side[0][0])
         return Mined(first, length, batch.pairs.row[owner], text, of_anchor, ~of_anchor | (not mining.both_sides))
 
     def _search(
-        self, mining: MegaBatchMining, texts: Tensor, vectors: Tensor, side: Tensor, other: Tensor
+        self, mining: MegaBatchMining, texts: Tensor, vectors: Tensor, side: Tensor, opposite: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Whose they are (K,), their numbers as texts, their similarities, and which are suspect."""
-        near = torch.unique(other if mining.candidates == "positives" else texts)
-        own, opposite, candidates = (vectors[torch.searchsorted(texts, x)] for x in (side, other, near))
-        found = mining.search(
-            own,
+        """Owners (K,), texts, similarities, and which are suspected false negatives."""
+        near = torch.unique(opposite if mining.candidates == "positives" else texts)
+        anchors, positives, candidates = (vectors[torch.searchsorted(texts, x)] for x in (side, opposite, near))
+        mined = mining.search(
+            anchors,
             candidates,
             anchor_group=self._groups(side),
             candidate_group=self._groups(near),
-            positive_similarity=pairwise_cos_sim(own.float(), opposite.float()),
+            positive_similarity=pairwise_cos_sim(anchors.float(), positives.float()),
         )
         if self.mined is None:  # the first mega-batch: before the first step
-            mining.check_found(found)
-        return found.owner.cpu(), near[found.candidate.cpu()], found.similarity.cpu(), found.suspected.cpu()
+            mining.check_mined(mined)
+        return mined.owner.cpu(), near[mined.candidate.cpu()], mined.similarity.cpu(), mined.suspected.cpu()
 
     def _vectors_in_evaluation(self, texts: Tensor) -> Tensor:
-        """Vectors (N, D) of distinct texts, the work shared among the ranks."""
-        mine = torch.arange(rank(), len(texts), world_size())
-        ids, lengths = self.data.flat_tokens(texts[mine])
+        """Vectors (N, D) of distinct texts; the work is split over the ranks."""
+        shard = torch.arange(rank(), len(texts), world_size())
+        ids, lengths = self.data.flat_tokens(texts[shard])
         precision = self.trainer.precision_plugin.forward_context()
-        with torch.inference_mode(), self.encoder.evaluating(), precision:
-            vectors = embed_in_chunks(self.encoder, ids.to(self.device), lengths.to(self.device), at_once=None)
-        return gather_by_index(vectors, mine.to(self.device), len(texts))
+        with torch.inference_mode(), self.encoder.eval_mode(), precision:
+            vectors = embed_chunked(self.encoder, ids.to(self.device), lengths.to(self.device), chunk_size=None)
+        return gather_by_index(vectors, shard.to(self.device), len(texts))
 
     def _log_mining(self, similarity: Tensor, suspected: Tensor, anchors: int, seconds: float) -> None:
         figures = {"mined_per_anchor": len(similarity) / anchors, "mining_seconds": seconds}
@@ -173,7 +173,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         if len(suspected):
             figures["suspected_false_negatives"] = float(suspected.float().mean())
         self.mining_figures = figures
-        # Straight to the loggers: Lightning would write what was logged last, at every step that it writes.
+        # Passed to the loggers: Lightning would repeat the last values at every logged step.
         metrics = {f"train/{name}": value for name, value in figures.items()} | {"epoch": self.current_epoch}
         for logger in self.trainer.loggers:
             logger.log_metrics(metrics, step=self.trainer.global_step)
@@ -190,7 +190,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         mined = checkpoint["xsent"]["mined"]
         if mined is not None and checkpoint["xsent"]["data_order"] != self._data_order:
             raise ValueError(
-                "the data of the run to resume are others, or in another order, by now: what was mined refers to them"
-                " by number; start a new run"
+                "the data differ from those of the run to resume, or their order does; mined negatives refer to rows of"
+                " the data: start a new run"
             )
         self.mined = None if mined is None else Mined(**mined)

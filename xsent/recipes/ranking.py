@@ -1,4 +1,4 @@
-"""Hard negatives of a ranking step: whose they are, and who may be set against whom."""
+"""Hard negatives of a ranking step: owners, gathering over devices, masks."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from xsent.distributed import gather_uneven_rows, rank
 
 
 class HardNegatives(NamedTuple):
-    """Distinct hard negatives of a step, and P statements of whose they are."""
+    """Distinct hard negatives of a step, and P links to the pairs that they belong to."""
 
-    text: Tensor  # (H,) int64, number of the text
-    column: Tensor  # (P,) int64, which of the H
+    text: Tensor  # (H,) int64, index of the text
+    column: Tensor  # (P,) int64, index into the H texts
     owner: Tensor  # (P,) int64, row of the pair
-    of_anchor: Tensor  # (P,) bool, it is one of the anchor's
-    of_positive: Tensor  # (P,) bool, it is one of the anchor's paraphrase
+    of_anchor: Tensor  # (P,) bool, negative of the anchor
+    of_positive: Tensor  # (P,) bool, negative of the positive
 
 
 class Mined(NamedTuple):
-    """What was found in a mega-batch: K negatives for the examples of ``length`` batches from batch ``first`` on."""
+    """K negatives mined in a mega-batch of ``length`` batches from batch ``first`` on."""
 
     first: int
     length: int
-    row: Tensor  # (K,) int64, example of the data
-    text: Tensor  # (K,) int64, number of the text
+    row: Tensor  # (K,) int64, row of the data
+    text: Tensor  # (K,) int64, index of the text
     of_anchor: Tensor  # (K,) bool
     of_positive: Tensor  # (K,) bool
 
@@ -38,29 +38,29 @@ class Mined(NamedTuple):
 
 
 def hard_negatives(batch: RankingBatch, mined: Mined | None) -> HardNegatives:
-    """The batch's own hard negatives and those mined for it, each text once.
+    """The hard negatives of the batch and those mined for it, each text once.
 
-    What the data name as unlike the anchor is unlike its paraphrase, too; what was mined says itself whose it is.
+    Hard negatives of the data belong to both sides of a pair; mined ones store their side.
     """
     text, owner = batch.negative, batch.owner
     of_anchor = torch.ones_like(text, dtype=torch.bool)
     of_positive = of_anchor
     if mined is not None:
         mined = mined.to(owner.device)
-        owners, found = (batch.pairs.row[:, None] == mined.row[None, :]).nonzero(as_tuple=True)
-        text, owner = torch.cat([text, mined.text[found]]), torch.cat([owner, owners])
-        of_anchor = torch.cat([of_anchor, mined.of_anchor[found]])
-        of_positive = torch.cat([of_positive, mined.of_positive[found]])
+        owners, matches = (batch.pairs.row[:, None] == mined.row[None, :]).nonzero(as_tuple=True)
+        text, owner = torch.cat([text, mined.text[matches]]), torch.cat([owner, owners])
+        of_anchor = torch.cat([of_anchor, mined.of_anchor[matches]])
+        of_positive = torch.cat([of_positive, mined.of_positive[matches]])
     distinct, column = torch.unique(text, return_inverse=True)
     return HardNegatives(distinct, column, owner, of_anchor, of_positive)
 
 
 def gather_hard_negatives(hard: HardNegatives, pairs: int) -> HardNegatives:
-    """The hard negatives of all devices, one device's after another's, as their vectors are gathered.
+    """The hard negatives of all devices, in the order of ranks like their vectors.
 
     Args:
         hard: of this device.
-        pairs: B, how many pairs this device has.
+        pairs: B, number of pairs on this device.
     """
     return HardNegatives(
         gather_uneven_rows(hard.text),
@@ -72,46 +72,46 @@ def gather_hard_negatives(hard: HardNegatives, pairs: int) -> HardNegatives:
 
 
 def first_row(rows: int, like: Tensor) -> int:
-    """Where this device's rows begin among those of all devices, each of which may have another number."""
+    """Index of this device's first row among the rows of all devices."""
     return int(gather_uneven_rows(torch.tensor([rows], device=like.device))[: rank()].sum())
 
 
 def ranking_masks(rows: slice, group: Tensor, hard: HardNegatives, hard_group: Tensor) -> RankingMasks:
-    """Who is a negative of whom.
+    """Masks of in-batch and hard negatives.
 
-    Sentences of one group share a sentence or a source, so one may be a paraphrase of the other: they are no
-    negatives, unless the data say so. A text that several devices have counts once, as it would on one device.
+    Sentences of one group may be paraphrases, so they are negatives only if the data say so. A text that several
+    devices hold counts once, as on one device.
 
     Args:
-        rows: the B pairs of this device among the N of all.
+        rows: the B pairs of this device among all N.
         group: (N,) of the pairs.
         hard: of all devices.
         hard_group: (H,) of the hard negatives.
     """
     first = _first_of_each(hard.text)
-    own, own_of_positive = (
-        _statements(hard._replace(column=first[hard.column]), said, len(group))[rows]
-        for said in (hard.of_anchor, hard.of_positive)
+    of_anchor, of_positive = (
+        _link_mask(hard._replace(column=first[hard.column]), links, len(group))[rows]
+        for links in (hard.of_anchor, hard.of_positive)
     )
-    stranger = group[rows, None] != hard_group[None, :]  # (B, H)
-    stranger &= first == torch.arange(len(first), device=first.device)
+    of_others = group[rows, None] != hard_group[None, :]  # (B, H)
+    of_others &= first == torch.arange(len(first), device=first.device)
     return RankingMasks(
         in_batch=group[rows, None] != group[None, :],
-        own=own,
-        own_of_positive=own_of_positive,
-        others=stranger & ~own & ~own_of_positive,
+        hard_of_anchor=of_anchor,
+        hard_of_positive=of_positive,
+        hard_of_others=of_others & ~of_anchor & ~of_positive,
     )
 
 
-def _statements(hard: HardNegatives, said: Tensor, pairs: int) -> Tensor:
-    mask = torch.zeros(pairs, len(hard.text), dtype=torch.bool, device=said.device)
-    mask[hard.owner[said], hard.column[said]] = True
+def _link_mask(hard: HardNegatives, links: Tensor, pairs: int) -> Tensor:
+    mask = torch.zeros(pairs, len(hard.text), dtype=torch.bool, device=links.device)
+    mask[hard.owner[links], hard.column[links]] = True
     return mask
 
 
 def _first_of_each(text: Tensor) -> Tensor:
-    """Where (H,) each text occurs first."""
+    """Index (H,) of the first occurrence of each text."""
     distinct, number = torch.unique(text, return_inverse=True)
-    places = torch.arange(len(text), device=text.device)
-    first = places.new_full((len(distinct),), len(text)).scatter_reduce(0, number, places, reduce="amin")
+    index = torch.arange(len(text), device=text.device)
+    first = index.new_full((len(distinct),), len(text)).scatter_reduce(0, number, index, reduce="amin")
     return first[number]

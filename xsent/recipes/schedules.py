@@ -1,4 +1,4 @@
-"""Learning-rate schedules; the number of steps is given by the recipe, never asked of Lightning."""
+"""Learning-rate schedules; the recipe passes the number of steps."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from torch.optim.lr_scheduler import LambdaLR
 
 
 def linear_decay(optimizer: Optimizer, *, total_steps: int, warmup_share: float) -> LambdaLR:
-    """Up linearly over the first ``warmup_share`` of the steps, then down linearly to 0.
+    """Linear warm-up over ``warmup_share`` of the steps, then linear decay to 0.
 
     Raises:
-        ValueError: ``warmup_share`` is outside [0, 1), or there is no number of steps to spread over.
+        ValueError: ``warmup_share`` is outside [0, 1), or the number of steps is unknown.
     """
     if not 0 <= warmup_share < 1:
         raise ValueError(f"warmup_share is a share of the steps in [0, 1), found {warmup_share}")
@@ -29,16 +29,15 @@ def linear_decay(optimizer: Optimizer, *, total_steps: int, warmup_share: float)
 
 
 def inverse_sqrt(optimizer: Optimizer, *, total_steps: int, warmup_steps: int) -> LambdaLR:
-    """Up linearly over the first ``warmup_steps``, then down with the inverse square root of the step.
+    """Linear warm-up over ``warmup_steps``, then decay with the inverse square root of the step.
 
-    Step ``s``, counted from 1, has the learning rate times ``min(s / warmup_steps, sqrt(warmup_steps / s))``: all
-    of it at the end of the warm-up, half of it after four times as many steps, and 0 never. fairseq's
-    ``inverse_sqrt`` with ``warmup_init_lr`` 0 (Ott et al. 2019, arXiv:1904.01038; the curve is that of Vaswani
-    et al. 2017, arXiv:1706.03762, section 5.3).
+    Step ``s``, counted from 1, has the learning rate times ``min(s / warmup_steps, sqrt(warmup_steps / s))``. This is
+    fairseq's ``inverse_sqrt`` with ``warmup_init_lr`` 0 (Ott et al. 2019, arXiv:1904.01038); the curve is that of
+    Vaswani et al. 2017 (arXiv:1706.03762, section 5.3).
 
     Args:
         optimizer: its learning rate is the highest.
-        total_steps: what the recipe gives every schedule; plays no part here, the decay has no end.
+        total_steps: ignored, the decay has no end; recipes pass it to every schedule.
         warmup_steps: optimizer steps.
 
     Raises:
@@ -48,7 +47,7 @@ def inverse_sqrt(optimizer: Optimizer, *, total_steps: int, warmup_steps: int) -
         raise ValueError(f"warmup_steps is a number of optimizer steps from 1, found {warmup_steps}")
 
     def factor(step: int) -> float:
-        # Differs from fairseq: it counts as PyTorch does, from 0, so that its first step has learning rate 0.
+        # Differs from fairseq, which counts from 0 like PyTorch: its first step has learning rate 0.
         step += 1
         return min(step / warmup_steps, math.sqrt(warmup_steps / step))
 

@@ -1,1 +1,1 @@
-"""Tables, pictures, and what else a run leaves for a reader."""
+"""Results for readers: metrics files, tables, plots, HTML pages, model cards."""

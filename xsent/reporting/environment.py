@@ -1,4 +1,4 @@
-"""What a figure needs to be reproduced: versions, machine, git commit."""
+"""Environment of a run, recorded for reproduction: versions, machine, git commit."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import torch
 
-import xsent
+from xsent.version import __version__
 
-COMMIT = "XSENT_COMMIT"  # in the environment, where there is no checkout: of the image, given when it is built
+COMMIT = "XSENT_COMMIT"  # environment variable for images without a checkout, set at build time
 PACKAGES = (
     "faiss-cpu",
     "faiss-gpu",
@@ -28,8 +28,8 @@ PACKAGES = (
 def environment() -> dict[str, object]:
     """Versions, machine and commit of this process, as plain values."""
     return {
-        "xsent": xsent.__version__,
-        "git": git_commit(Path(xsent.__file__).parent) or os.environ.get(COMMIT) or None,
+        "xsent": __version__,
+        "git": git_commit(Path(__file__).parent) or os.environ.get(COMMIT) or None,
         "python": platform.python_version(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -39,7 +39,7 @@ def environment() -> dict[str, object]:
 
 
 def git_commit(folder: Path) -> str | None:
-    """Commit of the checkout that ``folder`` lies in, ``+`` behind it when files were changed; None outside one."""
+    """Commit of the checkout around ``folder``, with ``+`` appended if files were changed; None outside a checkout."""
     try:
         commit = _git(folder, "rev-parse", "HEAD")
         return commit + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")

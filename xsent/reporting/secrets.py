@@ -1,4 +1,4 @@
-"""Nothing secret in what is logged."""
+"""Mask keys, tokens and passwords in values that are logged or written."""
 
 from __future__ import annotations
 
@@ -12,33 +12,32 @@ WORDS = "(?:api_?keys?|key|token|secrets?|passwords?|passwd|pwd|credentials?)"
 NAME = re.compile(rf"(?:^|[_\-. ]){WORDS}$", re.IGNORECASE)
 # `apiKey`, `accessToken`
 CAMEL = re.compile(r"[a-z](?:Key|Token|Secret|Password|Credentials?)$")
-# Tokens of Hugging Face, OpenAI and GitHub, wherever they stand, and the user part of an address. A password may hold
-# what an address may not: of `user:password`, unless that is a host and its port, all to the last @ goes.
+# Tokens of Hugging Face, OpenAI and GitHub anywhere, and the user part of a URL. A password may contain characters
+# that a URL may not, so all of `user:password` up to the last @ is masked, unless it is a host and its port.
 VALUE = re.compile(
     r"\b(hf_|sk-|gh[pousr]_|github_pat_)[A-Za-z0-9_\-]{16,}"
     r"|(?<=://)[^/\s:@]*:(?!\d+(/|$))\S+(?=@)"
     r"|(?<=://)[^/\s@]+(?=@)"
 )
-# A name within a line that gives it a value; null stays, as it tells that none was given.
+# Names with a value within a line. null stays: no secret was given.
 WITHIN = rf"(?:[\w./@\-]{{0,200}}[_\-.])?{WORDS}"
 INSIDE = [
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
-        # Of an override all that is behind it, up to another: Hydra also writes `recipe=oracle,api_key=x,seed=1`.
+        # The value of an override, up to the next override: Hydra also writes `recipe=oracle,api_key=x,seed=1`.
         rf"((?:^|,)\s*[+~]*{WITHIN}=)(?!(?:null|none)(?:,|$))(?:(?!,\s*[+~]*[\w./@\-]+=).)+",
-        # `{token: x}`, which an override may give, too.
+        # Mapping within an override: `{token: x}`.
         rf"([{{,]\s*{WITHIN}\s*:(?!\s*(?:null|none)\b)\s*)(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^,}}]+)",
-        # The query of an address, or a word of a message.
+        # Query of a URL, or word of a message.
         rf"(?<![\w./@\-])({WITHIN}=)(?!(?:null|none)\b)[^\s&;#,]+",
     )
 ]
 
 
 def redact(value: Any) -> Any:
-    """A copy of nested plain values with ``***`` in place of what looks like a key, token or password.
+    """Copy nested plain values with ``***`` in place of keys, tokens and passwords.
 
-    Whatever stands under such a name is masked as a whole, a number or a mapping too; None stays, as it
-    tells that none was given.
+    The whole value under such a name is masked, including numbers and mappings; None stays.
     """
     if isinstance(value, Mapping):
         return {

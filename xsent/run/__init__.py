@@ -1,14 +1,15 @@
-"""From a composed config to a finished run: the one room that knows Hydra."""
+"""Compose configs with Hydra, build their objects, train and evaluate."""
 
 from __future__ import annotations
 
-from xsent.run.building import build, check_targets
-from xsent.run.config import load_config, newest_run_folder, register_resolvers, started
-from xsent.run.evaluating import evaluate, load_encoder, load_judge
+from xsent.run.build import build, check_targets
+from xsent.run.compose import check_overrides, load_config, newest_run_folder, register_resolvers, start_time
+from xsent.run.evaluation import evaluate, load_encoder, load_judge
 from xsent.run.training import train
 
 __all__ = [
     "build",
+    "check_overrides",
     "check_targets",
     "evaluate",
     "load_config",
@@ -16,6 +17,6 @@ __all__ = [
     "load_judge",
     "newest_run_folder",
     "register_resolvers",
-    "started",
+    "start_time",
     "train",
 ]

@@ -1,4 +1,4 @@
-"""``train.py``: from a composed config to a finished run."""
+"""Training run: build, train, evaluate, write the run folder."""
 
 from __future__ import annotations
 
@@ -14,64 +14,55 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from xsent.run.building import build, build_both_evaluators, build_recipe, check_fits, check_monitors, check_sizes
-from xsent.run.config import check_same_config, plain
-from xsent.run.evaluating import check_pictures, draw, quiet_libraries, report, say_done, write_page
-from xsent.run.masking import mask_hydra_files
+from xsent.run.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
+from xsent.run.compose import check_same_config, plain
+from xsent.run.evaluation import check_pictures, draw, log_done, report, silence_libraries, write_page
+from xsent.run.redaction import mask_hydra_files
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
 
-    from xsent.data.training_data import TrainingData
+    from xsent.callbacks import RunStopper
+    from xsent.data.modules.base import TrainingData
     from xsent.evaluation.evaluator import Evaluator
-    from xsent.models.encoder import Encoder
+    from xsent.models.encoders.base import Encoder
     from xsent.recipes.base import Recipe
-    from xsent.run.search.pruning import Pruning
 
 log = logging.getLogger(__name__)
 
 
 def train(cfg: DictConfig) -> float | None:
-    """Train a recipe, evaluate what it learned, and leave everything in the run folder.
-
-    As a cell of a study (``study`` in the config) it trains only what no earlier cell has trained. A search
-    (``hparams_search``) trains many runs, each in a process of its own.
+    """Train a recipe and evaluate the result; everything is written to the run folder.
 
     Returns:
         The best value of the monitored validation metric, for sweeps.
     """
-    from xsent.run.study import run_cell
-
     mask_hydra_files()
-    quiet_libraries()
-    if cfg.get("hparams_search") is not None:
-        from xsent.run.search import run_search
-
-        return run_search(cfg)
+    silence_libraries()
     config = plain(cfg)
-    if config["study"] is not None:
-        return run_cell(cfg)
     return train_run(config, build(config["data"]))
 
 
-def train_run(config: dict[str, Any], data: TrainingData, *, pruning: Pruning | None = None) -> float | None:
-    """``train`` of a resolved config, on data that may have been read before.
+def train_run(config: dict[str, Any], data: TrainingData, *, stopper: RunStopper | None = None) -> float | None:
+    """``train`` with a resolved config and data that may be read already.
 
-    As a trial of a search it has a ``pruning``; given up by that, it is not evaluated.
+    Args:
+        config: resolved.
+        data: of ``config["data"]``.
+        stopper: callback that can end the run without its final evaluation.
     """
     import pytorch_lightning as pl
 
+    from xsent.atomic import write_text
     from xsent.callbacks import Checkpoints, EvaluateOnValidation
     from xsent.checkpoint import HashedCheckpointIO, load_checkpoint
-    from xsent.data.embedding_store import EmbeddingStore
+    from xsent.data.stores.embeddings import EmbeddingStore
     from xsent.distributed import rank
-    from xsent.reporting.earlier import remove_outputs
     from xsent.reporting.environment import environment
-    from xsent.reporting.files import write_text
-    from xsent.reporting.report.shell import check_assets
     from xsent.reporting.secrets import redact
+    from xsent.reporting.stale_outputs import remove_outputs
 
-    quiet_libraries()
+    silence_libraries()
     start = time.perf_counter()
     run_dir = Path(config["run_dir"])
     pl.seed_everything(config["seed"], verbose=False)
@@ -79,19 +70,18 @@ def train_run(config: dict[str, Any], data: TrainingData, *, pruning: Pruning | 
     ckpt_path = run_dir / "checkpoints" / "last.ckpt" if config["ckpt_path"] == "last" else config["ckpt_path"]
     state = load_checkpoint(Path(ckpt_path)) if ckpt_path else None
 
-    # Everything that can be wrong is looked at before any long work.
-    check_assets()
+    # All checks come before any long computation.
     pictures = config["pictures"]
     check_pictures(pictures)
     check_fits(config, data)
     device = encoder_device(config["trainer"])
     validation_evaluator, evaluator = build_both_evaluators(config["evaluator"], data, device=device)
-    _say_default_data()
+    _log_default_data()
     data.read()
-    for one in (validation_evaluator, evaluator):
-        if one is not None:
-            get_object(config["recipe"]["_target_"]).check_evaluator(one)
-            one.check()
+    recipe_class = get_object(config["recipe"]["_target_"])
+    for each_evaluator in filter(None, (validation_evaluator, evaluator)):
+        recipe_class.check_evaluator(each_evaluator)
+        each_evaluator.check()
     if data.ledger.rejects:
         data.ledger.write(run_dir / "rejects.tsv")
 
@@ -99,22 +89,22 @@ def train_run(config: dict[str, Any], data: TrainingData, *, pruning: Pruning | 
     encoder.to(device)
     recipe = build_recipe(config, encoder)
     check_monitors(config["callbacks"], validation_evaluator, recipe)
-    if config["save_encoder"] is not None and not recipe.saves_encoder:
-        raise ValueError("save_encoder: this recipe trains no encoder with files of its own; use xsent.load_encoder")
+    if config["save_encoder"] is not None and not recipe.can_save_encoder:
+        raise ValueError("save_encoder: this recipe trains no encoder that can be saved alone; use xsent.load_encoder")
     to_draw = data.sample_sentences(
         "test", languages=pictures["languages"], per_language=pictures["pairs_per_language"]
     )
     if state is not None:
         check_same_config(state["xsent"]["config"], config)
         recipe.load_encoder(state["state_dict"])
-        recipe.expect(state["xsent"])
+        recipe.prepare_resume(state["xsent"])
     callbacks: dict[str, pl.Callback] = {name: build(value) for name, value in config["callbacks"].items()}
     if validation_evaluator is not None:
         callbacks["evaluation"] = EvaluateOnValidation(
             evaluator=validation_evaluator, every_n_epochs=config["evaluate_every_n_epochs"]
         )
-    if pruning is not None:
-        callbacks = {"pruning": pruning, **callbacks}  # before the checkpoints of the epoch that it decides on
+    if stopper is not None:
+        callbacks = {"stopper": stopper, **callbacks}  # decides on an epoch before its checkpoint is saved
     trainer: pl.Trainer = build({**config["trainer"], "_partial_": True})(
         callbacks=list(callbacks.values()),
         logger=build(config["logger"]) if config["logger"] else False,
@@ -122,7 +112,8 @@ def train_run(config: dict[str, Any], data: TrainingData, *, pruning: Pruning | 
         default_root_dir=run_dir,
     )
     recipe.prepare(data, EmbeddingStore(Path(config["cache_dir"])))
-    check_sizes(evaluator, encoder)
+    if evaluator is not None:
+        evaluator.bind_encoder(encoder)
 
     if _is_main_process():
         remove_outputs(run_dir, with_curves=state is None)
@@ -139,7 +130,7 @@ def train_run(config: dict[str, Any], data: TrainingData, *, pruning: Pruning | 
 
     checkpoints = callbacks.get("checkpoints")
     best = checkpoints.best if isinstance(checkpoints, Checkpoints) else None
-    if pruning is not None and pruning.pruned_after is not None:
+    if stopper is not None and stopper.has_stopped:
         return best
     if rank() == 0:
         if isinstance(checkpoints, Checkpoints):
@@ -153,7 +144,7 @@ def train_run(config: dict[str, Any], data: TrainingData, *, pruning: Pruning | 
 
 
 def encoder_device(trainer: Mapping[str, Any]) -> str:
-    """Where this process's encoder computes, given the trainer's config."""
+    """Device of the encoder in this process, from the trainer's config."""
     import torch
 
     if trainer["accelerator"] == "cpu" or not torch.cuda.is_available():
@@ -181,18 +172,18 @@ def _finish(
     if to_draw[0]:
         draw(recipe.vectors(to_draw[0]), to_draw, config=config, folder=run_dir)
     write_page(run_dir)
-    say_done(run_dir, start)
+    log_done(run_dir, start)
 
 
-def _say_default_data() -> None:
+def _log_default_data() -> None:
     if HydraConfig.initialized():
-        given = [override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task]
-        if not {"data", "experiment", "debug"} & set(given):
+        keys = [override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task]
+        if not {"data", "experiment", "debug"} & set(keys):
             choice = HydraConfig.get().runtime.choices.get("data")
             if choice == "cldr":
-                log.info("no data= was given: training on data=cldr (emoji names in 14 languages)")
+                log.info("no data=...: training on data=cldr (emoji names in 14 languages)")
 
 
 def _is_main_process() -> bool:
-    # Before Lightning has started the other processes, and in them, this alone tells.
+    # Valid before Lightning starts the other processes, and in them.
     return os.environ.get("LOCAL_RANK", "0") == "0"

@@ -1,1 +1,1 @@
-"""Text in, text out, without torch: words, code-switching, hard negatives."""
+"""Text processing without torch: English edits, noise, divergences, distractors, annotation, code-switching."""

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from xsent.models.encoders.static import StaticEncoder
 from xsent.models.export.hard_inputs import HARD_INPUTS
 from xsent.models.export.static_tokenizer import built_in_tokenizer
-from xsent.models.static_encoder import StaticEncoder
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,11 @@ def test_hard_texts_have_the_same_ids(mini: StaticEncoder) -> None:
 def test_random_mixtures_have_the_same_ids(mini: StaticEncoder) -> None:
     rng = random.Random(0)
     assert mini.tokenizer is not None
-    known = sorted(piece for piece in mini.tokenizer.get_vocab() if len(piece) == 1)
+    letters = sorted(piece for piece in mini.tokenizer.get_vocab() if len(piece) == 1)
     hard = [" ", "▁", "𐍈", "\u2028", "\t", "<unk>", "\uffff", "\ufdd0", "e\u0301", "word", "\u00a8"]
     texts = [
         "".join(
-            rng.choice([rng.choice(known), rng.choice(hard), chr(rng.randrange(0xD800))])
+            rng.choice([rng.choice(letters), rng.choice(hard), chr(rng.randrange(0xD800))])
             for _ in range(rng.randrange(12))
         )
         for _ in range(4000)
@@ -72,11 +72,11 @@ def test_the_tokenizer_that_was_given_stays_as_it_is(mini: StaticEncoder) -> Non
 def test_a_piece_of_characters_that_have_none_of_their_own_is_refused() -> None:
     tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("ab", -2.0)], unk_id=0, byte_fallback=False))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    with pytest.raises(ValueError, match="none of its own for: b"):
+    with pytest.raises(ValueError, match="no piece of one character for: b"):
         built_in_tokenizer(tokenizer, 5)
 
 
 def test_a_tokenizer_of_another_kind_is_refused() -> None:
     tokenizer = Tokenizer(models.WordLevel({"<unk>": 0, "a": 1}, unk_token="<unk>"))
-    with pytest.raises(ValueError, match="not one of those that xsent trains"):
+    with pytest.raises(ValueError, match="expected a tokenizer that xsent trains"):
         built_in_tokenizer(tokenizer, 5)

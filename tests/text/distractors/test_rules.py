@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from xsent.overlap import words as overlap_words
-from xsent.text.distractors.maker import Request
-from xsent.text.distractors.record import check_distractors
+from xsent.lexical_overlap import words as overlap_words
+from xsent.text.distractors.json_format import check_distractors
+from xsent.text.distractors.protocol import Request
 from xsent.text.distractors.rules import RuleMaker
-from xsent.text.distractors.rules.edits import Edit, difference, edited, note
+from xsent.text.distractors.rules.edits import Edit, apply_edits, describe_edits, find_edit
 from xsent.text.distractors.rules.maker import KINDS
 
 SENTENCES = {
@@ -29,16 +29,16 @@ def maker(count: int = 4, seed: int = 1, combine: bool = True) -> RuleMaker:
 @pytest.mark.parametrize("language", SENTENCES)
 def test_a_sentence_gets_as_many_valid_distractors_as_are_asked_for(language: str) -> None:
     text = SENTENCES[language]
-    [made] = maker().make([Request("1", language, text)], progress=False)
-    assert made.failure == ""
-    assert len(check_distractors({language: text}, language, made.distractors, "here", distinct=True)) == 4
-    assert len(made.notes) == 4
+    [result] = maker().make([Request("1", language, text)], progress=False)
+    assert result.failure == ""
+    assert len(check_distractors({language: text}, language, result.distractors, "here", distinct=True)) == 4
+    assert len(result.notes) == 4
 
 
 @pytest.mark.parametrize("language", SENTENCES)
 def test_the_kinds_of_change_take_turns(language: str) -> None:
-    [made] = maker().make([Request("1", language, SENTENCES[language])], progress=False)
-    assert len({one.split(":")[0] for one in made.notes}) == 4
+    [result] = maker().make([Request("1", language, SENTENCES[language])], progress=False)
+    assert len({note.split(":")[0] for note in result.notes}) == 4
 
 
 @pytest.mark.parametrize("language", SENTENCES)
@@ -46,14 +46,16 @@ def test_a_note_names_the_words_that_were_changed_and_what_came_in_their_place(l
     text = SENTENCES[language]
     for distractor, change in maker(combine=False).distractors(text, language).items():
         old, new = change.split(": ", 1)[1].split(" > ")
-        made = [text[: at.start()] + new + text[at.end() :] for at in re.finditer(rf"\b{re.escape(old)}\b", text)]
-        assert distractor in made
+        distractors = [
+            text[: at.start()] + new + text[at.end() :] for at in re.finditer(rf"\b{re.escape(old)}\b", text)
+        ]
+        assert distractor in distractors
 
 
 @pytest.mark.parametrize("language", SENTENCES)
 def test_other_texts_and_their_order_change_nothing(language: str) -> None:
     requests = [Request(name, name, text) for name, text in SENTENCES.items()]
-    together = {made.request.id: made for made in maker().make(requests[::-1], progress=False)}
+    together = {result.request.id: result for result in maker().make(requests[::-1], progress=False)}
     [alone] = maker().make([Request(language, language, SENTENCES[language])], progress=False)
     assert together[language] == alone
 
@@ -64,25 +66,25 @@ def test_another_seed_draws_other_changes() -> None:
 
 
 def test_a_text_with_too_little_to_change_gets_no_distractors_and_a_reason() -> None:
-    [made] = maker().make([Request("1", "deu", "Montags!")], progress=False)
-    assert made.distractors == ()
-    assert made.failure.startswith("only 0 of 4")
+    [result] = maker().make([Request("1", "deu", "Montags!")], progress=False)
+    assert result.distractors == ()
+    assert result.failure.startswith("only 0 of 4")
 
 
 def test_two_places_are_changed_where_single_changes_are_too_few() -> None:
     text = "Der Hund schlief mit dem alten Ball."  # a group of four (three others), and an opposite
     alone = RuleMaker(count=12, seed=1, kinds=["antonym", "neighbour"], combine=False).distractors(text, "deu")
-    more = RuleMaker(count=12, seed=1, kinds=["antonym", "neighbour"], combine=True).distractors(text, "deu")
+    combined = RuleMaker(count=12, seed=1, kinds=["antonym", "neighbour"], combine=True).distractors(text, "deu")
     assert len(alone) == 4
-    assert len(more) == 4 + 3
-    assert sum("; " in one for one in more.values()) == 3
+    assert len(combined) == 4 + 3
+    assert sum("; " in note for note in combined.values()) == 3
 
 
 def test_opposites_are_never_combined_with_each_other() -> None:
-    made = RuleMaker(count=9, seed=1, kinds=["antonym", "negation"], combine=True).distractors(
+    distractors = RuleMaker(count=9, seed=1, kinds=["antonym", "negation"], combine=True).distractors(
         "Das ist nicht alt.", "deu"
     )
-    assert set(made) == {"Das ist nicht neu.", "Das ist alt."}
+    assert set(distractors) == {"Das ist nicht neu.", "Das ist alt."}
 
 
 def test_an_unknown_language_is_refused_with_those_that_are_known() -> None:
@@ -103,13 +105,13 @@ def test_kinds_that_are_none_are_refused(kinds: Any) -> None:
 
 @pytest.mark.parametrize("count", [0, 2.5, "x", True, None])
 def test_a_count_that_is_no_whole_number_above_zero_is_refused(count: Any) -> None:
-    with pytest.raises(ValueError, match=rf"maker\.count={count}: expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match=rf"maker\.count={count}: expected an integer of at least 1"):
         maker(count=count)
 
 
 @pytest.mark.parametrize("seed", [-1, 2.5, None])
 def test_a_seed_that_is_no_whole_number_is_refused(seed: Any) -> None:
-    with pytest.raises(ValueError, match=rf"maker\.seed={seed}: expected a whole number of at least 0"):
+    with pytest.raises(ValueError, match=rf"maker\.seed={seed}: expected an integer of at least 0"):
         maker(seed=seed)
 
 
@@ -120,18 +122,20 @@ def test_whether_to_combine_is_true_or_false(combine: Any) -> None:
 
 
 def test_the_difference_of_two_sentences_is_of_whole_words_without_the_signs_around_them() -> None:
-    edit = difference("He came on Monday, late.", "He came on Sunday, late.", "entity")
+    edit = find_edit("He came on Monday, late.", "He came on Sunday, late.", "entity")
     assert edit == Edit(11, 17, "Sunday", "entity")
-    assert edited("He came on Monday, late.", [edit]) == "He came on Sunday, late."
-    assert note("He came on Monday, late.", [edit]) == "entity: Monday > Sunday"
+    assert apply_edits("He came on Monday, late.", [edit]) == "He came on Sunday, late."
+    assert describe_edits("He came on Monday, late.", [edit]) == "entity: Monday > Sunday"
 
 
 def test_any_two_sentences_are_one_difference_apart() -> None:
     rng = random.Random(0)
     for _ in range(500):
-        one, other = (" ".join(rng.choices(["a", "an", "apple,", "pear", "(pear)"], k=rng.randint(1, 5))) for _ in "12")
-        if one != other:
-            assert edited(one, [difference(one, other, "any")]) == other
+        first, second = (
+            " ".join(rng.choices(["a", "an", "apple,", "pear", "(pear)"], k=rng.randint(1, 5))) for _ in "12"
+        )
+        if first != second:
+            assert apply_edits(first, [find_edit(first, second, "any")]) == second
 
 
 @pytest.mark.parametrize("language", SENTENCES)
@@ -140,11 +144,13 @@ def test_most_sentences_of_flores_get_four_distractors_that_differ_in_little(lan
     [path] = folder.glob(f"{language}_*.dev")
     lines = path.read_text(encoding="utf-8").split("\n")[:300]
     requests = [Request(str(number), language, line) for number, line in enumerate(lines)]
-    made = [one for one in maker().make(requests, progress=False) if not one.failure]
-    assert len(made) >= 0.7 * len(lines)
-    for one in made:
-        check_distractors({language: one.request.text}, language, one.distractors, one.request.id, distinct=True)
-        for distractor in one.distractors:
+    results = [result for result in maker().make(requests, progress=False) if not result.failure]
+    assert len(results) >= 0.7 * len(lines)
+    for result in results:
+        check_distractors(
+            {language: result.request.text}, language, result.distractors, result.request.id, distinct=True
+        )
+        for distractor in result.distractors:
             # Two changes of four words at most.
-            assert len(overlap_words(distractor) - overlap_words(one.request.text)) <= 8
-            assert abs(len(distractor.split()) - len(one.request.text.split())) <= 6
+            assert len(overlap_words(distractor) - overlap_words(result.request.text)) <= 8
+            assert abs(len(distractor.split()) - len(result.request.text.split())) <= 6

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from xsent.text.distractors.rules.edits import edited
+from xsent.text.distractors.rules.edits import apply_edits
 from xsent.text.distractors.rules.negation import negations
 
 
-def made(sentence: str, language: str) -> set[str]:
-    return {edited(sentence, [edit]) for edit in negations(sentence, language)}
+def negate(sentence: str, language: str) -> set[str]:
+    return {apply_edits(sentence, [edit]) for edit in negations(sentence, language)}
 
 
 CASES = [
@@ -43,7 +43,7 @@ CASES = [
 
 @pytest.mark.parametrize(("language", "sentence", "expected"), CASES, ids=[case[1] for case in CASES])
 def test_a_statement_is_denied_or_its_denial_taken_back(language: str, sentence: str, expected: set[str]) -> None:
-    assert made(sentence, language) == expected
+    assert negate(sentence, language) == expected
 
 
 LEFT_ALONE = [
@@ -73,5 +73,5 @@ LEFT_ALONE = [
 
 
 @pytest.mark.parametrize(("language", "sentence"), LEFT_ALONE, ids=[case[1] for case in LEFT_ALONE])
-def test_what_cannot_be_told_without_a_parser_is_left_alone(language: str, sentence: str) -> None:
-    assert made(sentence, language) == set()
+def test_what_cannot_be_told_without_a_parser_is_find_fixed_expressions(language: str, sentence: str) -> None:
+    assert negate(sentence, language) == set()

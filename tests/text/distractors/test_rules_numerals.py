@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from xsent.text.distractors.rules.edits import edited
-from xsent.text.distractors.rules.numerals import numbers
+from xsent.text.distractors.rules.edits import apply_edits
+from xsent.text.distractors.rules.numerals import replace_numbers
 
 
-def made(sentence: str, language: str, n: int = 50) -> list[str]:
-    edits = numbers(sentence, language, per_place=n, rng=random.Random(0))
-    return [edited(sentence, [edit]) for edit in edits]
+def change_numbers(sentence: str, language: str, n: int = 50) -> list[str]:
+    edits = replace_numbers(sentence, language, per_span=n, rng=random.Random(0))
+    return [apply_edits(sentence, [edit]) for edit in edits]
 
 
 FORMS = [
@@ -42,10 +42,10 @@ FORMS = [
 
 @pytest.mark.parametrize(("language", "sentence", "form"), FORMS, ids=[case[1] for case in FORMS])
 def test_another_number_has_the_form_of_the_old(language: str, sentence: str, form: str) -> None:
-    found = made(sentence, language)
-    assert found
-    assert sentence not in found
-    assert [one for one in found if not re.fullmatch(form, one)] == []
+    distractors = change_numbers(sentence, language)
+    assert distractors
+    assert sentence not in distractors
+    assert [text for text in distractors if not re.fullmatch(form, text)] == []
 
 
 LEFT_ALONE = [
@@ -63,23 +63,23 @@ LEFT_ALONE = [
 
 
 @pytest.mark.parametrize(("language", "sentence"), LEFT_ALONE, ids=[case[1] for case in LEFT_ALONE])
-def test_codes_scores_and_what_is_no_plain_number_are_left_alone(language: str, sentence: str) -> None:
-    assert made(sentence, language) == []
+def test_codes_scores_and_what_is_no_plain_number_are_find_fixed_expressions(language: str, sentence: str) -> None:
+    assert change_numbers(sentence, language) == []
 
 
 def test_years_stay_in_order() -> None:
-    for one in made("Von 1939 bis 1945.", "deu"):
-        first, last = map(int, re.findall(r"\d{4}", one))
+    for text in change_numbers("Von 1939 bis 1945.", "deu"):
+        first, last = map(int, re.findall(r"\d{4}", text))
         assert first < last
 
 
 def test_spans_stay_in_order() -> None:
-    found = made("Entre 3 y 6 días.", "spa")
-    assert found
-    assert all(int(low) < int(high) for low, high in (re.findall(r"\d+", one) for one in found))
+    distractors = change_numbers("Entre 3 y 6 días.", "spa")
+    assert distractors
+    assert all(int(low) < int(high) for low, high in (re.findall(r"\d+", text) for text in distractors))
 
 
 def test_each_number_of_a_sentence_is_replaced_alone() -> None:
-    found = made("Il a 12 chats et 34 chiens.", "fra", n=2)
-    assert len(found) == 4
-    assert sum("12" in one for one in found) == sum("34" in one for one in found) == 2
+    distractors = change_numbers("Il a 12 chats et 34 chiens.", "fra", n=2)
+    assert len(distractors) == 4
+    assert sum("12" in text for text in distractors) == sum("34" in text for text in distractors) == 2

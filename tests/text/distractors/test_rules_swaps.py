@@ -6,16 +6,16 @@ import re
 import pytest
 
 from xsent.text.distractors.rules import RuleMaker
-from xsent.text.distractors.rules.edits import edited
-from xsent.text.distractors.rules.lexicon import LANGUAGES, left_alone, lexicon
+from xsent.text.distractors.rules.edits import apply_edits
+from xsent.text.distractors.rules.lexicon import LANGUAGES, find_fixed_expressions, lexicon
 from xsent.text.distractors.rules.maker import KINDS
-from xsent.text.distractors.rules.swaps import swaps
-from xsent.text.words import sections
+from xsent.text.distractors.rules.swaps import swap_words
+from xsent.text.word_lists import load_sections
 
 
-def made(sentence: str, language: str, kind: str) -> set[str]:
-    edits = swaps(sentence, language, kind, per_word=1000, rng=random.Random(0))
-    return {edited(sentence, [edit]) for edit in edits}
+def swap(sentence: str, language: str, kind: str) -> set[str]:
+    edits = swap_words(sentence, language, kind, per_word=1000, rng=random.Random(0))
+    return {apply_edits(sentence, [edit]) for edit in edits}
 
 
 # One word each has one opposite, and nothing else of the sentence is in the lists.
@@ -53,7 +53,7 @@ CASES = [
 
 @pytest.mark.parametrize(("language", "kind", "sentence", "expected"), CASES, ids=[case[2] for case in CASES])
 def test_a_word_is_put_for_another_in_the_same_form(language: str, kind: str, sentence: str, expected: str) -> None:
-    assert expected in made(sentence, language, kind)
+    assert expected in swap(sentence, language, kind)
 
 
 LEFT_ALONE = [
@@ -73,7 +73,7 @@ LEFT_ALONE = [
 
 @pytest.mark.parametrize(("language", "kind", "sentence"), LEFT_ALONE, ids=[case[2] for case in LEFT_ALONE])
 def test_nothing_is_put_where_the_words_around_it_would_have_to_change(language: str, kind: str, sentence: str) -> None:
-    assert made(sentence, language, kind) == set()
+    assert swap(sentence, language, kind) == set()
 
 
 # All kinds but denials ("negation" is tested beside). What the lists once made of each stands behind it.
@@ -137,87 +137,89 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("language", "sentence"), WRONG, ids=[case[1] for case in WRONG])
-def test_what_would_come_out_wrong_is_left_alone(language: str, sentence: str) -> None:
+def test_what_would_come_out_wrong_is_find_fixed_expressions(language: str, sentence: str) -> None:
     kinds = [kind for kind in KINDS if kind not in ("negation", "entity")]
     maker = RuleMaker(count=50, seed=1, kinds=kinds, combine=False)
     assert maker.distractors(sentence, language) == {}
 
 
 def test_the_opposite_of_very_fits_every_word_that_very_fits() -> None:
-    assert made("Duerme muy bien, muy alto.", "spa", "function_word") == {"Duerme muy bien, demasiado alto."}
-    assert made("Un roi très bon.", "fra", "function_word") == {"Un roi trop bon."}
+    assert swap("Duerme muy bien, muy alto.", "spa", "function_word") == {"Duerme muy bien, demasiado alto."}
+    assert swap("Un roi très bon.", "fra", "function_word") == {"Un roi trop bon."}
 
 
-def test_expressions_that_overlap_are_both_left_alone() -> None:
+def test_expressions_that_overlap_are_both_find_fixed_expressions() -> None:
     sentence = "Elle dort après avoir été aidée."
-    found = [sentence[start:end] for start, end in left_alone(sentence, "fra")]
-    assert found == ["après avoir", "avoir été"]
+    expressions = [sentence[start:end] for start, end in find_fixed_expressions(sentence, "fra")]
+    assert expressions == ["après avoir", "avoir été"]
 
 
 def test_years_and_times_are_no_amounts() -> None:
-    assert made("Around 1990 it rained.", "eng", "function_word") == set()
-    assert made("Around 300 came.", "eng", "function_word") == {"Far more than 300 came."}
+    assert swap("Around 1990 it rained.", "eng", "function_word") == set()
+    assert swap("Around 300 came.", "eng", "function_word") == {"Far more than 300 came."}
 
 
 def test_french_countries_keep_their_elision() -> None:
-    found = made("Il vient d'Italie.", "fra", "entity")
-    assert "Il vient d'Espagne." in found
-    assert all(re.fullmatch(r"Il vient d'[AEIOUÉ].*\.", one) for one in found)
+    distractors = swap("Il vient d'Italie.", "fra", "entity")
+    assert "Il vient d'Espagne." in distractors
+    assert all(re.fullmatch(r"Il vient d'[AEIOUÉ].*\.", text) for text in distractors)
 
 
 def test_a_french_group_that_ends_in_de_stands_before_no_vowel() -> None:
-    assert made("La plupart des lois.", "fra", "function_word") == {"Très peu de lois."}
-    assert made("La plupart des animaux.", "fra", "function_word") == set()
+    assert swap("La plupart des lois.", "fra", "function_word") == {"Très peu de lois."}
+    assert swap("La plupart des animaux.", "fra", "function_word") == set()
 
 
 def test_french_adjectives_take_their_form_before_a_vowel() -> None:
-    assert "Un nouvel hôpital." in made("Un ancien hôpital.", "fra", "antonym")
-    assert "Un nouveau roi." in made("Un ancien roi.", "fra", "antonym")
+    assert "Un nouvel hôpital." in swap("Un ancien hôpital.", "fra", "antonym")
+    assert "Un nouveau roi." in swap("Un ancien roi.", "fra", "antonym")
 
 
 def test_french_countries_are_put_for_those_of_the_same_article() -> None:
-    assert "Il vit au Japon." in made("Il vit au Portugal.", "fra", "entity")
-    assert not any("France" in one or "Italie" in one for one in made("Il vit au Portugal.", "fra", "entity"))
+    assert "Il vit au Japon." in swap("Il vit au Portugal.", "fra", "entity")
+    assert not any("France" in text or "Italie" in text for text in swap("Il vit au Portugal.", "fra", "entity"))
 
 
 def test_spanish_y_stays_before_its_own_sounds() -> None:
-    found = made("España y Francia.", "spa", "entity")
-    assert "España y Alemania." in found
-    assert not any(" y I" in one for one in found)
+    distractors = swap("España y Francia.", "spa", "entity")
+    assert "España y Alemania." in distractors
+    assert not any(" y I" in text for text in distractors)
 
 
 def test_german_names_keep_their_genitive() -> None:
-    assert "Die Grenze Paris'." in made("Die Grenze Berlins.", "deu", "entity")
-    assert "Die Grenze Frankreichs." in made("Die Grenze Polens.", "deu", "entity")
+    assert "Die Grenze Paris'." in swap("Die Grenze Berlins.", "deu", "entity")
+    assert "Die Grenze Frankreichs." in swap("Die Grenze Polens.", "deu", "entity")
 
 
 def test_a_word_that_begins_a_sentence_keeps_its_capital() -> None:
-    assert "Nie kommt er." in made("Immer kommt er.", "deu", "function_word")
-    assert "Rara vez canta." in made("Siempre canta.", "spa", "function_word")
+    assert "Nie kommt er." in swap("Immer kommt er.", "deu", "function_word")
+    assert "Rara vez canta." in swap("Siempre canta.", "spa", "function_word")
 
 
-def test_a_capital_within_a_sentence_is_a_name_and_left_alone() -> None:
-    assert made("Er las das Große Buch.", "deu", "antonym") == set()
-    assert made("Elle lit Le Grand Meaulnes.", "fra", "antonym") == set()
+def test_a_capital_within_a_sentence_is_a_name_and_find_fixed_expressions() -> None:
+    assert swap("Er las das Große Buch.", "deu", "antonym") == set()
+    assert swap("Elle lit Le Grand Meaulnes.", "fra", "antonym") == set()
 
 
 def test_a_name_that_the_sentence_has_already_is_not_put_in_again() -> None:
-    assert "Von Polen nach Polen." not in made("Von Polen nach Spanien.", "deu", "entity")
+    assert "Von Polen nach Polen." not in swap("Von Polen nach Spanien.", "deu", "entity")
 
 
 def test_curly_apostrophes_stay_curly() -> None:
-    assert "Il vit à l’ouest." in made("Il vit à l’est.", "fra", "antonym")
+    assert "Il vit à l’ouest." in swap("Il vit à l’est.", "fra", "antonym")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_word_stands_for_itself(language: str) -> None:
     for choices in lexicon(language).values():
-        assert [form for form, by_place in choices.items() for others in by_place.values() if form in others] == []
+        assert [
+            form for form, by_place in choices.items() for substitutes in by_place.values() if form in substitutes
+        ] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_word_lists_have_their_sections_and_entries_in_form(language: str) -> None:
-    lists = sections(f"distractors_{language}")
+    lists = load_sections(f"distractors_{language}")
     assert lists["leave"]
     for section, entries in lists.items():
         for entry in entries:

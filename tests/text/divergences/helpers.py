@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from xsent.text.divergences import AnnotatedPair, check_pair
-from xsent.text.divergences.pharaoh import parse_links
+from xsent.text.divergences import AnnotatedPair
+from xsent.text.divergences.annotated_pair import check_pair
+from xsent.text.divergences.conllu import parse_links
 
 
 def annotated(
@@ -86,7 +87,7 @@ def _files(letter: str, synsets: dict[str, tuple[list[str], str | None]]) -> tup
         for lemma in lemmas:
             senses.setdefault(lemma.lower(), []).append(offsets[name])
     index = [
-        " ".join([lemma, letter, str(len(found)), "0", str(len(found)), "0", *(f"{one:08d}" for one in found)])
-        for lemma, found in sorted(senses.items())
+        " ".join([lemma, letter, str(len(synsets)), "0", str(len(synsets)), "0", *(f"{at:08d}" for at in synsets)])
+        for lemma, synsets in sorted(senses.items())
     ]
     return "".join(lines(offsets).values()), "".join(f"{line}\n" for line in index)

@@ -1,22 +1,23 @@
 from random import Random
 
 from tests.text.divergences.helpers import annotated
-from xsent.text.divergences import AnnotatedPair, Divergence, Insertion, Reason, Uneven
-from xsent.text.divergences.corpus import SeedCorpus
+from xsent.text.divergences import AnnotatedPair, Insertion, Uneven
+from xsent.text.divergences.corpus_statistics import SeedCorpus
+from xsent.text.divergences.json_format import Divergence, Reason
 
 UNEVEN = Uneven(shortest=0.8, attempts=80)
 INSERTION = Insertion(longest=2.0, attempts=80)
 PAIR = annotated("a b c d", "u v w x y")
 
 
-def draws(maker: Uneven | Insertion, others: list[AnnotatedPair], number: int = 40) -> set[Divergence | Reason]:
-    seeds = SeedCorpus([PAIR, *others], longest=9)
+def draws(maker: Uneven | Insertion, corpus: list[AnnotatedPair], number: int = 40) -> set[Divergence | Reason]:
+    seeds = SeedCorpus([PAIR, *corpus], longest=9)
     return {maker.make(PAIR, Random(n), seeds) for n in range(number)}
 
 
-def test_a_whole_side_gives_way_to_that_of_another_pair() -> None:
-    made = draws(UNEVEN, [annotated("e f g h", "q r s t", key="b")])
-    assert made == {
+def test_one_side_is_replaced_by_that_of_another_pair() -> None:
+    result = draws(UNEVEN, [annotated("e f g h", "q r s t", key="b")])
+    assert result == {
         Divergence("a", "uneven", "source", tuple("efgh"), PAIR.target, ("CHA",) * 4, ("O",) * 5, "> e f g h", "test"),
         Divergence("a", "uneven", "target", PAIR.source, tuple("qrst"), ("O",) * 4, ("CHA",) * 4, "> q r s t", "test"),
     }
@@ -24,8 +25,8 @@ def test_a_whole_side_gives_way_to_that_of_another_pair() -> None:
 
 def test_sides_of_very_different_length_are_drawn_again() -> None:
     # 4 of 5 words are enough on the source side, 3 of 4 are too few on the target side.
-    others = [annotated("e f g h", "q r s", key="b"), annotated("e f g h i j k", "q r s t u v", key="c")]
-    assert {one.side for one in draws(UNEVEN, others) if isinstance(one, Divergence)} == {"source"}
+    corpus = [annotated("e f g h", "q r s", key="b"), annotated("e f g h i j k", "q r s t u v", key="c")]
+    assert {record.side for record in draws(UNEVEN, corpus) if isinstance(record, Divergence)} == {"source"}
 
 
 def test_a_pair_alone_has_no_other_sentence() -> None:
@@ -34,24 +35,24 @@ def test_a_pair_alone_has_no_other_sentence() -> None:
 
 
 def test_a_sentence_is_added_before_or_after_the_side_that_is_not_longer() -> None:
-    made = draws(INSERTION, [annotated("e f", "q r s", key="b")])
+    result = draws(INSERTION, [annotated("e f", "q r s", key="b")])
     old, new = ("O",) * 4, ("ADD",) * 2
-    assert made == {
+    assert result == {
         Divergence("a", "insert", "source", tuple("abcdef"), PAIR.target, old + new, ("O",) * 5, "+ e f", "test"),
         Divergence("a", "insert", "source", tuple("efabcd"), PAIR.target, new + old, ("O",) * 5, "+ e f", "test"),
     }
 
 
-def test_what_would_be_more_than_twice_as_long_as_the_other_side_is_drawn_again() -> None:
+def test_a_side_more_than_twice_as_long_as_the_other_is_drawn_again() -> None:
     six, seven = annotated("e f g h i j", "q", key="b"), annotated("e f g h i j k", "q", key="c")
-    assert {len(one.source) for one in draws(INSERTION, [six, seven]) if isinstance(one, Divergence)} == {10}
+    assert {len(record.source) for record in draws(INSERTION, [six, seven]) if isinstance(record, Divergence)} == {10}
     assert draws(INSERTION, [seven]) == {Reason.NO_OTHER_SENTENCE}
 
 
 def test_the_target_is_added_to_where_it_is_shorter() -> None:
     pair = annotated("a b c d", "u v", key="z")
     seeds = SeedCorpus([pair, annotated("e", "q", key="b")], longest=9)
-    made = INSERTION.make(pair, Random(0), seeds)
-    assert isinstance(made, Divergence)
-    assert made.side == "target"
-    assert sorted(made.target) == ["q", "u", "v"]
+    result = INSERTION.make(pair, Random(0), seeds)
+    assert isinstance(result, Divergence)
+    assert result.side == "target"
+    assert sorted(result.target) == ["q", "u", "v"]

@@ -3,8 +3,9 @@ from pathlib import Path
 from random import Random
 
 from tests.text.divergences.helpers import annotated
-from xsent.text.divergences import AnnotatedPair, Divergence, Reason, SubtreeDeletion
+from xsent.text.divergences import AnnotatedPair, SubtreeDeletion
 from xsent.text.divergences.deletion import candidate_spans
+from xsent.text.divergences.json_format import Divergence, Reason
 
 DELETION = SubtreeDeletion(allow_half=False, attempts=20)
 # I know the very old man well .: the only subtree of two words or more and less than half is "the old man".
@@ -12,7 +13,7 @@ HEADS = [1, -1, 4, 4, 1, 1, 1]
 KNOW = annotated("I know the old man well .", "Je connais bien ce vieil homme .", "0-0 2-3 3-4 4-5 5-2", heads=HEADS)
 
 
-def test_the_reference_subtrees_may_go(fixtures_dir: Path) -> None:
+def test_candidates_equal_the_reference(fixtures_dir: Path) -> None:
     fixture = json.loads((fixtures_dir / "divergent_mbert.json").read_text(encoding="utf-8"))["subtree_candidates"]
     heads = fixture["heads(-1 root; hand-made)"]
     for allow_half, column in (
@@ -23,7 +24,7 @@ def test_the_reference_subtrees_may_go(fixtures_dir: Path) -> None:
         assert candidate_spans(heads, allow_half=allow_half) == expected
 
 
-def test_half_of_the_sentence_goes_only_in_the_released_variant() -> None:
+def test_half_of_the_sentence_is_deleted_only_in_the_released_variant() -> None:
     # Of eight words the last four are a subtree, and within it the last two.
     heads = [-1, 0, 0, 0, 0, 4, 4, 6]
     assert candidate_spans(heads, allow_half=False) == [(6, 8)]
@@ -40,35 +41,32 @@ def test_a_subtree_with_a_gap_stays() -> None:
     assert candidate_spans([-1, 0, 0, 1, 0, 0], allow_half=False) == []
 
 
-def test_both_sides_are_deleted_from_and_the_other_one_is_labelled() -> None:
-    made = {DELETION.make(KNOW, Random(number)) for number in range(20)}
+def test_both_sides_are_deleted_from_and_the_opposite_side_is_labelled() -> None:
     english, french = ("I", "know", "well", "."), ("Je", "connais", "bien", ".")
-    assert made == {
-        Divergence(
-            "a", "subtree_deletion", "source", english, KNOW.target, ("O",) * 4,
-            ("O", "O", "O", "ADD", "ADD", "ADD", "O"), "- the old man", "test",
-        ),
-        Divergence(
-            "a", "subtree_deletion", "target", KNOW.source, french,
-            ("O", "O", "ADD", "ADD", "ADD", "O", "O"), ("O",) * 4, "- ce vieil homme", "test",
-        ),
-    }  # fmt: skip
+    kind, unchanged = ("a", "subtree_deletion"), ("O",) * 4
+    source_labels = ("O", "O", "ADD", "ADD", "ADD", "O", "O")
+    target_labels = ("O", "O", "O", "ADD", "ADD", "ADD", "O")
+    assert {DELETION.make(KNOW, Random(number)) for number in range(20)} == {
+        Divergence(*kind, "source", english, KNOW.target, unchanged, target_labels, "- the old man", "test"),
+        Divergence(*kind, "target", KNOW.source, french, source_labels, unchanged, "- ce vieil homme", "test"),
+    }
 
 
-def test_every_word_aligned_to_the_subtree_goes_wherever_it_stands() -> None:
+def test_all_words_aligned_to_the_subtree_are_deleted() -> None:
     # "any longer" is "ne ... plus" around the verb.
     heads = [1, -1, 3, 1, 1]
     pair = annotated("He sleeps any longer .", "Il ne dort plus .", "0-0 1-2 2-3 3-1 3-3", heads=heads)
-    made = next(one for one in (DELETION.make(pair, Random(n)) for n in range(20)) if one.side == "target")
-    assert made.target == ("Il", "dort", ".")
-    assert made.note == "- ne plus"
+    results = (DELETION.make(pair, Random(n)) for n in range(20))
+    result = next(record for record in results if record.side == "target")
+    assert result.target == ("Il", "dort", ".")
+    assert result.note == "- ne plus"
 
 
-def test_a_deletion_without_a_link_or_of_a_whole_side_is_none() -> None:
+def test_a_deletion_needs_links_and_remaining_words() -> None:
     unaligned = annotated("I know the old man well .", "Je sais", "0-0 1-1", heads=HEADS)
     assert DELETION.make(unaligned, Random(0)) == Reason.NOTHING_ALIGNED
-    whole = annotated("I know the old man well .", "homme", "4-0", heads=HEADS)
-    sides = {made.side for made in (DELETION.make(whole, Random(n)) for n in range(20))}
+    short = annotated("I know the old man well .", "homme", "4-0", heads=HEADS)
+    sides = {result.side for result in (DELETION.make(short, Random(n)) for n in range(20))}
     assert sides == {"source"}
 
 
@@ -81,23 +79,22 @@ def test_every_candidate_can_be_drawn() -> None:
     heads = [-1, 0, 1, 0, 3, 0, 5, 0]
     links = " ".join(f"{at}-{at}" for at in range(8))
     pair = annotated("a b c d e f g h", "s t u v w x y z", links, heads=heads)
-    assert {DELETION.make(pair, Random(n)).note for n in range(60)} == {
-        "- b c", "- d e", "- f g", "- t u", "- v w", "- x y",
-    }  # fmt: skip
+    notes = {DELETION.make(pair, Random(n)).note for n in range(60)}
+    assert notes == {f"- {words}" for words in ("b c", "d e", "f g", "t u", "v w", "x y")}
 
 
 def test_deletions_of_real_seeds_keep_every_constraint(real_pairs: list[AnnotatedPair]) -> None:
-    made = [(pair, DELETION.make(pair, Random(pair.key))) for pair in real_pairs]
-    assert sum(isinstance(one, Divergence) for _, one in made) > 290
-    for pair, one in made:
-        if not isinstance(one, Divergence):
+    result = [(pair, DELETION.make(pair, Random(pair.key))) for pair in real_pairs]
+    assert sum(isinstance(record, Divergence) for _, record in result) > 290
+    for pair, record in result:
+        if not isinstance(record, Divergence):
             continue
-        old, new = (pair.source, one.source) if one.side == "source" else (pair.target, one.target)
+        old, new = (pair.source, record.source) if record.side == "source" else (pair.target, record.target)
         assert 0 < len(new) < len(old)
-        assert set(one.source_labels + one.target_labels) == {"O", "ADD"}
-        assert len(one.source) == len(one.source_labels)
-        assert len(one.target) == len(one.target_labels)
-        if one.side == "source":
+        assert set(record.source_labels + record.target_labels) == {"O", "ADD"}
+        assert len(record.source) == len(record.source_labels)
+        assert len(record.target) == len(record.target_labels)
+        if record.side == "source":
             assert 2 <= len(old) - len(new) < len(old) / 2
         else:
-            assert 2 <= one.source_labels.count("ADD") < len(pair.source) / 2
+            assert 2 <= record.source_labels.count("ADD") < len(pair.source) / 2

@@ -6,20 +6,14 @@ from random import Random
 import pytest
 
 from tests.text.divergences.helpers import annotated
-from xsent.text.divergences import (
-    AnnotatedPair,
-    Blank,
-    Divergence,
-    FrequencyRanker,
-    LexicalSubstitution,
-    Reason,
-    WordNet,
-)
+from xsent.text.divergences import AnnotatedPair, LexicalSubstitution, WordNet
 from xsent.text.divergences import wordnet as wordnet_module
+from xsent.text.divergences.json_format import Divergence, Reason
+from xsent.text.divergences.ranker import Blank, FrequencyRanker
 from xsent.text.divergences.wordnet import part_of_speech
 
 GENERAL, PARTICULAR = "generalization", "particularization"
-ONE = LexicalSubstitution(max_substitutions=1, attempts=20)
+SINGLE = LexicalSubstitution(max_substitutions=1, attempts=20)
 SEVERAL = LexicalSubstitution(max_substitutions=None, attempts=20)
 EVERYTHING = FrequencyRanker(
     [
@@ -30,11 +24,11 @@ EVERYTHING = FrequencyRanker(
 )
 
 
-def made_of(
+def substitute(
     pair: AnnotatedPair,
     kind: str,
     wordnet: WordNet,
-    maker: LexicalSubstitution = ONE,
+    maker: LexicalSubstitution = SINGLE,
     ranker: FrequencyRanker = EVERYTHING,
     number: int = 0,
 ) -> Divergence | Reason:
@@ -92,8 +86,8 @@ def test_the_corpus_of_nltk_is_found_unpacked_and_as_downloaded(
         shutil.make_archive(str(corpus), "zip", tmp_path / "corpora", "wordnet")
         shutil.rmtree(corpus)
     monkeypatch.setattr(data, "path", [str(tmp_path)])
-    found = WordNet(folder=None, levels_up=2, levels_down=1, senses=None)
-    assert found.candidates("dog", "n", PARTICULAR) == {"poodle", "teddy"}
+    wordnet = WordNet(folder=None, levels_up=2, levels_down=1, senses=None)
+    assert wordnet.candidates("dog", "n", PARTICULAR) == {"poodle", "teddy"}
 
 
 def test_levels_begin_at_one() -> None:
@@ -104,57 +98,54 @@ def test_levels_begin_at_one() -> None:
 def test_the_most_frequent_candidate_takes_the_place_and_keeps_the_capital(small_wordnet: WordNet) -> None:
     pair = annotated("Dog barks", "Chien aboie", "0-0", tags="NN VBZ")
     ranker = FrequencyRanker([("beast", "NN"), ("Beast", "NN"), ("animal", "NN")])
-    assert made_of(pair, GENERAL, small_wordnet, ranker=ranker) == Divergence(
-        "a", "generalization", "source", ("Beast", "barks"), pair.target,
-        ("CHA", "O"), ("CHA", "O"), "Dog > Beast", "test",
-    )  # fmt: skip
+    labels = ("CHA", "O")
+    assert substitute(pair, GENERAL, small_wordnet, ranker=ranker) == Divergence(
+        "a", "generalization", "source", ("Beast", "barks"), pair.target, labels, labels, "Dog > Beast", "test"
+    )
     shouted = annotated("DOG", "CHIEN", tags="NN")
-    assert made_of(shouted, GENERAL, small_wordnet, ranker=ranker).source == ("BEAST",)
+    assert substitute(shouted, GENERAL, small_wordnet, ranker=ranker).source == ("BEAST",)
 
 
 def test_all_words_aligned_to_the_word_are_changed(small_wordnet: WordNet) -> None:
     pair = annotated("a dog", "u v w", "1-2 1-0", tags="DT NN")
-    assert made_of(pair, PARTICULAR, small_wordnet).target_labels == ("CHA", "O", "CHA")
+    assert substitute(pair, PARTICULAR, small_wordnet).target_labels == ("CHA", "O", "CHA")
 
 
-@pytest.mark.parametrize(
-    ("tag", "pos"),
-    [("VB", "v"), ("VBZ", "v"), ("JJ", "a"), ("JJS", "a"), ("NN", "n"), ("NNS", "n"),
-     ("NNP", None), ("NNPS", None), ("RB", None), ("MD", None), ("IN", None)],
-)  # fmt: skip
-def test_verbs_adjectives_and_common_nouns_may_go(tag: str, pos: str | None) -> None:
-    assert part_of_speech(tag) == pos
+def test_verbs_adjectives_and_common_nouns_are_replaceable() -> None:
+    replaceable = {"VB": "v", "VBZ": "v", "JJ": "a", "JJS": "a", "NN": "n", "NNS": "n"}
+    assert {tag: part_of_speech(tag) for tag in replaceable} == replaceable
+    assert {part_of_speech(tag) for tag in ("NNP", "NNPS", "RB", "MD", "IN")} == {None}
 
 
 def test_every_reason_is_told_apart(small_wordnet: WordNet) -> None:
     stop_words = annotated("don 't have Dog", "u", tags="VB NN VBP NNP")
-    assert made_of(stop_words, GENERAL, small_wordnet) == Reason.NO_ELIGIBLE_WORD
+    assert substitute(stop_words, GENERAL, small_wordnet) == Reason.NO_ELIGIBLE_WORD
     unknown = annotated("weak xyzzy", "u", tags="JJ NN")
-    assert made_of(unknown, GENERAL, small_wordnet) == Reason.NOT_IN_WORDNET
+    assert substitute(unknown, GENERAL, small_wordnet) == Reason.NOT_IN_WORDNET
     unloved = annotated("a dog", "u", tags="DT NN")
     nothing = FrequencyRanker([("other", "JJ"), ("words", "NNS")])
-    assert made_of(unloved, GENERAL, small_wordnet, ranker=nothing) == Reason.NOT_PREDICTED
+    assert substitute(unloved, GENERAL, small_wordnet, ranker=nothing) == Reason.NOT_PREDICTED
 
 
 def test_another_word_is_tried_where_the_ranker_predicts_no_candidate(small_wordnet: WordNet) -> None:
     pair = annotated("teddy walks", "u", tags="NN VBZ")
     goes = FrequencyRanker([("go", "VB")])
-    assert {made_of(pair, GENERAL, small_wordnet, ranker=goes, number=n).note for n in range(10)} == {"walks > go"}
+    assert {substitute(pair, GENERAL, small_wordnet, ranker=goes, number=n).note for n in range(10)} == {"walks > go"}
     once = LexicalSubstitution(max_substitutions=1, attempts=1)
-    tried_once = {made_of(pair, GENERAL, small_wordnet, once, goes, number) for number in range(20)}
+    tried_once = {substitute(pair, GENERAL, small_wordnet, once, goes, number) for number in range(20)}
     assert Reason.NOT_PREDICTED in tried_once
     assert len(tried_once) == 2
 
 
 def test_one_word_gives_way_or_in_the_released_variant_all_that_can(small_wordnet: WordNet) -> None:
     pair = annotated("dogs go", "u v", "0-0 1-1", tags="NNS VBP")
-    assert {made_of(pair, PARTICULAR, small_wordnet, number=n).note for n in range(20)} == {
+    assert {substitute(pair, PARTICULAR, small_wordnet, number=n).note for n in range(20)} == {
         "dogs > poodle",
         "go > walk",
     }
-    made = made_of(pair, PARTICULAR, small_wordnet, SEVERAL)
-    assert made.note == "dogs > poodle, go > walk"
-    assert made.source_labels == made.target_labels == ("CHA", "CHA")
+    result = substitute(pair, PARTICULAR, small_wordnet, SEVERAL)
+    assert result.note == "dogs > poodle, go > walk"
+    assert result.source_labels == result.target_labels == ("CHA", "CHA")
 
 
 class Recorder:
@@ -170,11 +161,11 @@ class Recorder:
         return [min(blank.candidates) for blank in blanks]
 
 
-def test_the_ranker_is_asked_about_many_sentences_at_a_time_and_sees_what_was_replaced(small_wordnet: WordNet) -> None:
+def test_the_ranker_gets_many_sentences_per_call_and_sees_replaced_words(small_wordnet: WordNet) -> None:
     ranker = Recorder()
     pairs = [annotated("dogs go", "u", tags="NNS VBP", key="a"), annotated("a dog", "u", tags="DT NN", key="b")]
-    made = SEVERAL.make(pairs, [Random(0), Random(0)], PARTICULAR, small_wordnet, ranker)
-    assert [one.source for one in made] == [("poodle", "walk"), ("a", "poodle")]
+    result = SEVERAL.make(pairs, [Random(0), Random(0)], PARTICULAR, small_wordnet, ranker)
+    assert [record.source for record in result] == [("poodle", "walk"), ("a", "poodle")]
     first, second = ranker.asked
     assert first == [("dogs", "go"), ("a", "dog")]
     assert second in ([("poodle", "go")], [("dogs", "walk")])
@@ -208,7 +199,7 @@ def test_a_stop_word_takes_no_place(wordnet_folder: Path, tmp_path: Path) -> Non
     assert wordnet.candidates("go", "v", PARTICULAR) == {"will"}
     pair = annotated("they go", "u v", tags="PRP VBP")
     ranker = FrequencyRanker([("will", "VB")])
-    assert made_of(pair, PARTICULAR, wordnet, ranker=ranker) == Reason.NOT_IN_WORDNET
+    assert substitute(pair, PARTICULAR, wordnet, ranker=ranker) == Reason.NOT_IN_WORDNET
 
 
 @pytest.mark.skipif(not wordnet_module.DEBIAN.is_dir(), reason="no WordNet at /usr/share/wordnet")

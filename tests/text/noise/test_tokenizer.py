@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from xsent.text.noise.tokenizer import pieces
+from xsent.text.noise.tokenizer import split_pieces
 
 
 # Cut by the blank English tokeniser of spaCy 3.8.
@@ -28,7 +28,7 @@ from xsent.text.noise.tokenizer import pieces
     ],
 )
 def test_cuts_words_and_signs_as_spacy_does(sentence: str, expected: str) -> None:
-    assert [piece.text for piece in pieces(sentence)] == expected.split("|")
+    assert [piece.text for piece in split_pieces(sentence)] == expected.split("|")
 
 
 @pytest.mark.parametrize(
@@ -42,18 +42,18 @@ def test_cuts_words_and_signs_as_spacy_does(sentence: str, expected: str) -> Non
     ],
 )
 def test_white_space_beyond_one_blank_is_a_piece(sentence: str, expected: list[tuple[str, str]]) -> None:
-    assert pieces(sentence) == expected
+    assert split_pieces(sentence) == expected
 
 
 def test_pieces_and_their_blanks_are_the_sentence(shared_data: Path) -> None:
     with gzip.open(shared_data / "english" / "english.tsv.gz", "rt", encoding="utf-8", newline="\n") as lines:
         sentences = [line.split("\t")[0] for line, _ in zip(lines, range(2000), strict=False)]
     for sentence in [*sentences, "日本語の文。", "Ένα δύο", "👩‍👩‍👧!?", " \u3000\u00a0x\n"]:
-        assert "".join(piece.text + piece.blank for piece in pieces(sentence)) == sentence
+        assert "".join(piece.text + piece.blank for piece in split_pieces(sentence)) == sentence
 
 
 @pytest.mark.parametrize("run", ["a" + ")" * 10_000, "!" * 10_000, "." * 10_000, "_" * 5_000, "don't" * 5_000])
 def test_a_long_run_without_blanks_takes_no_minutes(run: str) -> None:
     started = time.perf_counter()
-    assert "".join(piece.text for piece in pieces(run)) == run
+    assert "".join(piece.text for piece in split_pieces(run)) == run
     assert time.perf_counter() - started < 10

@@ -1,8 +1,7 @@
-"""Texts on which two implementations of one encoder are most likely to part."""
+"""Edge-case texts on which two implementations of one encoder are likely to differ."""
 
 from __future__ import annotations
 
-LONG_WORD = "x" * 100_000
 HARD_INPUTS = (
     "A cat sits on the mat.",
     "Die Katze sitzt auf der Matte, und niemand weiß, warum.",
@@ -16,7 +15,7 @@ HARD_INPUTS = (
     "",
     " ",
     "\t \n",
-    "\u3000\u2003",  # white space, but not that of ASCII
+    "\u3000\u2003",  # white space outside of ASCII
     "\u2028",
     "one line\u2028and another\u2029and a third\u0085and the last",
     "nothing\0between",
@@ -27,11 +26,11 @@ HARD_INPUTS = (
     "e\u0301 and \u00e9 are one letter, o\u0308\u0323 and o\u0323\u0308 too",  # combining marks
     "Z\u0351\u036b\u0343a\u0300\u0301\u0302\u0303l\u0334g\u0335o\u0336",
     "ＦＵＬＬ ｗｉｄｔｈ, ﬁne ligatures, x² and ½",
-    "ΟΔΥΣΣΕΥΣ, İstanbul, STRASSE, Straße",  # lower case is not letter by letter
+    "ΟΔΥΣΣΕΥΣ, İstanbul, STRASSE, Straße",  # lower-casing changes the number of letters
     "\u200bzero\u200dwidth\u200e and \u202eoverride\u202c",
     "👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽 😀😀😀",
     "🦖",
-    "𐍈𐍂𐌰",  # outside of what most vocabularies cover
+    "𐍈𐍂𐌰",  # unknown to most vocabularies
     "known 𐍈 and unknown 𐍈𐍂 letters𐍈without space",
     "\ue000 private, \uffff no character at all",
     "▁ ▁▁ what SentencePiece marks words with",
@@ -43,9 +42,9 @@ HARD_INPUTS = (
     "!!! ??? ... --- ___ *** ((( )))",
     "https://example.org/a?b=c&d=%20#e @user #hash_tag a@b.co",
     "don't can't l'été d’accord „Gänsefüßchen“ «guillemets»",
-    "word " * 2000,  # cut
+    "word " * 2000,  # truncated
     "ein sehr langer Satz, " * 200 + "und hier endet er.",
-    LONG_WORD,
+    "x" * 100_000,
     "é" * 5000,
     "の" * 3000,
     " " * 5000 + "far to the right",

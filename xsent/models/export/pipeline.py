@@ -1,157 +1,130 @@
-"""Which modules of sentence-transformers an encoder is made of, and the folder of them."""
+"""Express an encoder as built-in modules of sentence-transformers, and write their folder."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from xsent.batch import Embedder
-from xsent.models.disentangled import DisentangledEncoder
+from xsent.models.encoders.disentangled import DisentangledEncoder
+from xsent.models.encoders.pooled import POOLER
+from xsent.models.encoders.sentence_transformers_folder import FolderWriter, fits_folder
+from xsent.models.encoders.static import StaticEncoder
+from xsent.models.encoders.transformer import SentenceEncoder
 from xsent.models.export.static_tokenizer import built_in_tokenizer
-from xsent.models.pooled_encoder import POOLER
-from xsent.models.sentence_encoder import SentenceEncoder
-from xsent.models.sentence_transformers_folder import SENTENCES, TOKENS, ModuleFolders, fits_folder
-from xsent.models.static_encoder import StaticEncoder
 
-# Why an encoder needs code that no folder can bring along, by its class.
+# Why an encoder class cannot be exported.
 REASONS = {
-    "LaserEncoder": "LASER prepares its text with rules of its own and its network is none of transformers",
-    "CharacterBertEncoder": "its words are made of characters by code of ours, and no tokenizer gives their ids",
-    "StaticCharacterEncoder": "its n-grams of characters are hashed by code of ours, and no tokenizer gives their ids",
+    "LaserEncoder": "LASER normalises text by rules of its own, and transformers has no such network",
+    "CharacterBertEncoder": "no tokenizer gives its character ids",
+    "StaticCharacterEncoder": "no tokenizer gives the ids of hashed character n-grams",
 }
-FORBIDDEN = {".bin", ".pt", ".pth", ".pkl", ".ckpt", ".py"}  # what may run code when it is read, or is code
+FORBIDDEN = {".bin", ".pt", ".pth", ".pkl", ".ckpt", ".py"}  # files that may run code when they are read
 
 
 class Pipeline(NamedTuple):
-    """An encoder that built-in modules can do, and the head on top of its vectors."""
+    """An encoder that built-in modules can represent, and the head on top of it."""
 
     encoder: SentenceEncoder | StaticEncoder
-    head: nn.Sequential  # linear layers and activations; empty for none
+    head: nn.Sequential  # linear layers and activations; may be empty
     space: str  # original | meaning | language
 
 
-def pipeline_of(embedder: Embedder, *, space: str) -> Pipeline:
-    """What of an encoder, or of a run, is to be exported.
+def build_pipeline(embedder: Embedder, *, space: str) -> Pipeline:
+    """Return the parts of an encoder, or of a run, to export.
 
     Args:
-        embedder: the encoder, or with heads a ``DisentangledEncoder``.
-        space: ``meaning`` or ``language`` of heads, ``original`` of an encoder without.
+        embedder: an encoder, or a ``DisentangledEncoder``.
+        space: ``meaning`` or ``language`` of heads, or ``original`` of an encoder.
 
     Raises:
-        ValueError: built-in modules cannot do what it does; says the class and the reason.
+        ValueError: built-in modules cannot represent it; names the class and the reason.
     """
     head = nn.Sequential()
     encoder: object = embedder
     if isinstance(embedder, DisentangledEncoder):
         encoder = embedder.encoder
-        of_space = {"meaning": embedder.heads.meaning, "language": embedder.heads.language}[space]
-        head = of_space if isinstance(of_space, nn.Sequential) else nn.Sequential(of_space)
+        layers = {"meaning": embedder.heads.meaning, "language": embedder.heads.language}[space]
+        head = layers if isinstance(layers, nn.Sequential) else nn.Sequential(layers)
     elif space != "original":
         raise ValueError(f"there is no {space} head: only a run of dream, meat or oracle has heads")
     if not isinstance(encoder, SentenceEncoder | StaticEncoder):
         kind = type(encoder).__name__
         raise ValueError(f"{kind}: {REASONS.get(kind, 'it needs code of its own')}")
-    reason = _missing(encoder)
+    reason = _unsupported(encoder)
     if reason is not None:
         raise ValueError(f"{type(encoder).__name__} {encoder.name}: {reason}")
     return Pipeline(encoder, head, space)
 
 
-def _missing(encoder: SentenceEncoder | StaticEncoder) -> str | None:
-    """What the encoder does and no built-in module can; None: nothing."""
+def _unsupported(encoder: SentenceEncoder | StaticEncoder) -> str | None:
+    """Why built-in modules cannot represent the encoder; None if they can."""
     if isinstance(encoder, StaticEncoder):
         return "it has no tokenizer yet, a recipe trains it" if encoder.tokenizer is None else None
     if encoder.preprocessing != "none":
         return (
-            f"its text is prepared as preprocessing={encoder.preprocessing} says, by rules one after the other that no"
-            " tokenizer has (train with recipe.preprocessing=none for a student that can be exported)"
+            f"no tokenizer has the text rules of preprocessing={encoder.preprocessing}"
+            " (train with recipe.preprocessing=none for a student that can be exported)"
         )
     if type(encoder.transformer).__module__.startswith("transformers_modules"):
-        return f"{type(encoder.transformer).__name__} is code that came with the model, not of transformers"
-    if POOLER in encoder.pooling and (encoder.pooling != (POOLER,) or _dense_of_pooler(encoder) is None):
+        return f"{type(encoder.transformer).__name__} is code that came with the model, not part of transformers"
+    if POOLER in encoder.pooling and (encoder.pooling != (POOLER,) or encoder.pooler_dense() is None):
         return f"pooling {'+'.join(encoder.pooling)}: only a pooler of one linear layer and tanh is a Dense module"
     if not fits_folder(encoder.projection):
-        return f"its projection has more than linear layers and activations: {encoder.projection}"
+        return f"its projection has other layers than linear ones and activations: {encoder.projection}"
     return None
 
 
-def _dense_of_pooler(encoder: SentenceEncoder) -> nn.Linear | None:
-    pooler = encoder.transformer.pooler
-    dense, activation = getattr(pooler, "dense", None), getattr(pooler, "activation", None)
-    return dense if isinstance(dense, nn.Linear) and isinstance(activation, nn.Tanh) else None
-
-
 def write_pipeline(pipeline: Pipeline, folder: Path) -> None:
-    """Write the modules, float32 as safetensors, into a folder that exists and is empty.
+    """Write the modules, float32 as safetensors, into an existing empty folder.
 
     Raises:
-        ValueError: a file that holds more than tensors or text was written.
+        ValueError: a file was written that may hold code.
     """
-    encoder, modules = pipeline.encoder, ModuleFolders(folder)
+    encoder, writer = pipeline.encoder, FolderWriter(folder)
     if isinstance(encoder, StaticEncoder):
         assert encoder.tokenizer is not None
-        modules.add_static(encoder.vectors, built_in_tokenizer(encoder.tokenizer, encoder.max_length))
+        writer.add_static(encoder.vectors, built_in_tokenizer(encoder.tokenizer, encoder.max_length))
         prompt, normalize = "", True
     else:
-        _add_transformer(modules, encoder)
+        encoder.write_modules(writer)
         prompt, normalize = encoder.prompt, encoder.normalize
     if normalize:
-        modules.add_normalize()
-    modules.add_layers(pipeline.head)
-    modules.finish(prompt)
-    foreign = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in FORBIDDEN)
-    if foreign:
-        raise ValueError(f"{folder}: expected safetensors, JSON and text alone, found {', '.join(foreign)}")
-
-
-def _add_transformer(modules: ModuleFolders, encoder: SentenceEncoder) -> None:
-    transformer: Any = encoder.transformer
-    if any(value.dtype != torch.float32 for value in transformer.parameters()):
-        transformer = copy.deepcopy(transformer).float()
-    transformer.save_pretrained(modules.folder)
-    tokenizer = copy.deepcopy(encoder.tokenizer)
-    tokenizer.padding_side = "right"  # as every batch of ours
-    tokenizer.save_pretrained(modules.folder)
-    modules.add_transformer(encoder.max_length)
-    size, before = encoder.transformer.config.hidden_size, encoder.token_projection
-    if before is not None:
-        modules.add_dense(before, nn.Identity(), of=TOKENS)
-        size = before.out_features
-    pooler = _dense_of_pooler(encoder) if POOLER in encoder.pooling else None
-    modules.add_pooling(("cls",) if pooler is not None else encoder.pooling, size)
-    if pooler is not None:
-        modules.add_dense(pooler, nn.Tanh(), of=SENTENCES)
-    modules.add_layers(encoder.projection)
+        writer.add_normalize()
+    writer.add_layers(pipeline.head)
+    writer.finish(prompt)
+    forbidden = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in FORBIDDEN)
+    if forbidden:
+        raise ValueError(f"{folder}: expected only safetensors, JSON and text, found {', '.join(forbidden)}")
 
 
 class Expected(NamedTuple):
-    """What the modules have to give for N texts."""
+    """The correct vectors of N texts for an exported folder."""
 
     vectors: Tensor  # (N, D) float32
-    empty: list[int]  # texts without a token, whose vector is 0 here
-    undefined: list[int]  # those of them for which sentence-transformers has no token either, and no vector
+    empty: list[int]  # texts without a token, whose vector is 0 in xsent
+    undefined: list[int]  # those of them without a token and a vector in sentence-transformers too
 
 
 @torch.inference_mode()
 def expected_vectors(pipeline: Pipeline, texts: Sequence[str]) -> Expected:
-    """Vectors of the texts, as the modules should give them.
+    """Return the vectors that the exported modules must give.
 
-    They are those of our encoder, but for a text without a token: our transformers give it a zero vector, and built-in
-    modules that of whatever ids the tokenizer has for it, special tokens above all, which is then expected here.
+    They are those of our encoder, except for a text without a token: our transformers give it a zero vector, the
+    modules the vector of the tokenizer's special tokens, which is then expected.
     """
     encoder = pipeline.encoder
     original = encoder.encode(texts).clone()
     empty = [row for row, ids in enumerate(encoder.tokenize(texts)) if not ids]
     undefined: list[int] = []
     if isinstance(encoder, SentenceEncoder):
-        with encoder.evaluating():
+        with encoder.eval_mode():
             for row in empty:
-                ids = encoder.all_ids([texts[row]])
+                ids = encoder.prompted_ids([texts[row]])
                 if ids[0]:
                     original[row] = encoder(encoder.collate(ids))[0].float()
                 else:
@@ -159,37 +132,35 @@ def expected_vectors(pipeline: Pipeline, texts: Sequence[str]) -> Expected:
     return Expected(pipeline.head(original), empty, undefined)
 
 
-def size_of(pipeline: Pipeline) -> int:
-    """D of the vectors."""
+def embedding_size(pipeline: Pipeline) -> int:
     layers = [layer for layer in pipeline.head if isinstance(layer, nn.Linear)]
     return layers[-1].out_features if layers else pipeline.encoder.dim
 
 
-def limits_of(pipeline: Pipeline) -> list[str]:
-    """What a user of the folder has to know of it, in sentences."""
+def describe_limits(pipeline: Pipeline) -> list[str]:
+    """Limits that a user of the folder must know, as sentences of a model card."""
     encoder = pipeline.encoder
     if isinstance(encoder, StaticEncoder):
-        said = [
-            f"Text is cut after {encoder.max_length} pieces.",
-            "The vector is a mean of piece vectors: the order of words plays no part, a sentence and its words in"
-            " another order have the same vector.",
-            "Characters that the tokenizer has not seen are left out; a text of nothing else has the zero vector, as"
-            " has an empty one (with a head on top: that head's vector of zero).",
+        limits = [
+            f"Text is truncated after {encoder.max_length} pieces.",
+            "The vector is a mean of piece vectors, so word order does not matter.",
+            "Characters unknown to the tokenizer are ignored; an empty text and a text of such characters alone have"
+            " the zero vector (with a head on top: the head's vector of zero).",
         ]
     else:
-        said = [f"Text is cut after {encoder.max_length} tokens, special ones included."]
+        limits = [f"Text is truncated after {encoder.max_length} tokens, special ones included."]
         if encoder.prompt:
-            said.append(f"Every text is put behind the prompt {encoder.prompt!r}.")
-        if encoder.nothing:
-            said.append(
-                "A text without a token (empty, white space) has the vector of the special tokens in"
-                " sentence-transformers; xsent gives it the zero vector. No built-in module can say that."
+            limits.append(f"Every text is preceded by the prompt {encoder.prompt!r}.")
+        if encoder.empty_ids:
+            limits.append(
+                "In sentence-transformers a text without a token (empty, white space) has the vector of the special"
+                " tokens; xsent gives it the zero vector. No built-in module can do the same."
             )
         else:
-            said.append(
-                "A text without a token (empty, white space) has no vector in sentence-transformers (an error, or not a"
-                " number), as the tokenizer adds no special tokens; xsent gives it the zero vector."
+            limits.append(
+                "In sentence-transformers a text without a token (empty, white space) has no vector (an error or NaN),"
+                " because the tokenizer adds no special tokens; xsent gives it the zero vector."
             )
     if pipeline.head:
-        said.append("Vectors of a head do not have length one: compare them by their cosine.")
-    return said
+        limits.append("The vectors of a head do not have length one: compare them by cosine.")
+    return limits

@@ -1,4 +1,4 @@
-"""A static encoder's tokenizer that needs no code of ours: what it leaves out is left out by its own steps."""
+"""Convert the tokenizer of a static encoder so that it needs no code of xsent."""
 
 from __future__ import annotations
 
@@ -7,60 +7,56 @@ from collections.abc import Iterable
 
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 
-MARK = "▁"  # of a word's beginning
-# Code points that Unicode will never give to a character, so no text has them for a reason.
+MARK = "▁"  # beginning of a word
+# Code points that Unicode never assigns, so texts do not use them.
 NONCHARACTERS = [chr(code) for code in (*range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF)]
 SPACES = [chr(code) for code in range(0x11_0000) if chr(code).isspace()]
 
 
 def built_in_tokenizer(tokenizer: Tokenizer, max_length: int) -> Tokenizer:
-    """A tokenizer that by itself gives the ids of ``StaticEncoder.tokenize``.
+    """Return a tokenizer that gives the ids of ``StaticEncoder.tokenize`` without any code around it.
 
-    ``StaticEncoder`` drops pieces that nothing is known of, then cuts, and has no pieces for a text that says nothing:
-    one of white space, or of unknown characters and marks of words. Here the same is done by steps which
-    tokenizers has:
+    ``StaticEncoder`` drops unknown pieces, then truncates, and gives no ids to white space and to texts of unknown
+    characters and word marks alone. Built-in steps do the same:
 
-    - before the pieces, characters that no piece has are removed and split the text. So did they before: no piece
-      reaches across one, and the best pieces of the two sides do not depend on each other;
-    - text that says nothing is replaced by an empty one, as is the name of the unknown piece by a character that no
-      piece has, for that name is in the vocabulary and would be found as any other piece;
-    - truncation is the tokenizer's own.
-
-    Args:
-        tokenizer: of a ``StaticEncoder``.
-        max_length: pieces of a sentence that are read.
+    - Before the pieces, characters without a piece are removed and split the text. They did so before: no piece
+      crosses one, and the best pieces of the two sides are independent.
+    - A text without known content is replaced by the empty text.
+    - The name of the unknown piece is replaced by a character without a piece, because it is in the vocabulary and
+      would be found like any other piece.
+    - The tokenizer truncates.
 
     Raises:
         ValueError: a tokenizer of another kind.
     """
     content = json.loads(tokenizer.to_str())
-    model, marks = content["model"], content["pre_tokenizer"] or {}
-    is_ours = model["type"] == "Unigram" and model["unk_id"] == 0 and not model["byte_fallback"]
-    if not is_ours or marks.get("type") != "Metaspace":
-        raise ValueError("the tokenizer is not one of those that xsent trains: Unigram without bytes after Metaspace")
+    model, pre_tokenizer = content["model"], content["pre_tokenizer"] or {}
+    supported = model["type"] == "Unigram" and model["unk_id"] == 0 and not model["byte_fallback"]
+    if not supported or pre_tokenizer.get("type") != "Metaspace":
+        raise ValueError("expected a tokenizer that xsent trains: Unigram without byte fallback, after Metaspace")
     unknown, *pieces = [piece for piece, _ in model["vocab"]]
     known = {piece for piece in pieces if len(piece) == 1}
-    lonely = sorted({character for piece in pieces for character in piece} - known)
-    if lonely:
-        raise ValueError(f"the tokenizer has pieces with, but none of its own for: {' '.join(lonely)}")
-    foreign = next(character for character in NONCHARACTERS if character not in known)
-    # Before words are marked, a space stands where the mark will.
-    seen, saying = known | {" "}, known - {MARK, *SPACES}
-    nothing = rf"\A(?:[{_class(SPACES)}]*|[ {MARK}]*[^{_class(seen)}][^{_class(saying)}]*)\z"
-    made = Tokenizer.from_str(tokenizer.to_str())
-    steps = [] if made.normalizer is None else [made.normalizer]
-    made.normalizer = normalizers.Sequence(
-        [*steps, normalizers.Replace(unknown, foreign), normalizers.Replace(Regex(nothing), "")]
+    uncovered = sorted({character for piece in pieces for character in piece} - known)
+    if uncovered:
+        raise ValueError(f"the tokenizer has no piece of one character for: {' '.join(uncovered)}")
+    unused = next(character for character in NONCHARACTERS if character not in known)
+    # The normalizer runs before words are marked, so it sees a space in the place of each mark.
+    with_space, content_characters = known | {" "}, known - {MARK, *SPACES}
+    no_content = rf"\A(?:[{_ranges(SPACES)}]*|[ {MARK}]*[^{_ranges(with_space)}][^{_ranges(content_characters)}]*)\z"
+    converted = Tokenizer.from_str(tokenizer.to_str())
+    steps = [] if converted.normalizer is None else [converted.normalizer]
+    converted.normalizer = normalizers.Sequence(
+        [*steps, normalizers.Replace(unknown, unused), normalizers.Replace(Regex(no_content), "")]
     )
-    removed = pre_tokenizers.Split(Regex(f"[^{_class(known)}]+"), behavior="removed")
-    made.pre_tokenizer = pre_tokenizers.Sequence([made.pre_tokenizer, removed])
-    made.enable_truncation(max_length)
-    made.no_padding()
-    return made
+    remove_unknown = pre_tokenizers.Split(Regex(f"[^{_ranges(known)}]+"), behavior="removed")
+    converted.pre_tokenizer = pre_tokenizers.Sequence([converted.pre_tokenizer, remove_unknown])
+    converted.enable_truncation(max_length)
+    converted.no_padding()
+    return converted
 
 
-def _class(characters: Iterable[str]) -> str:
-    """The inside of a regular expression's class of these characters, as ranges of code points."""
+def _ranges(characters: Iterable[str]) -> str:
+    """Ranges of code points, for a character class of a regular expression."""
     ranges: list[list[int]] = []
     for code in sorted(map(ord, characters)):
         if ranges and ranges[-1][1] == code - 1:

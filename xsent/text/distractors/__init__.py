@@ -1,1 +1,1 @@
-"""Near-copies of sentences that mean something else: by rules, or by a language model."""
+"""Distractors: near-copies of sentences with another meaning, by rules or by a language model."""

@@ -1,4 +1,4 @@
-"""Subtree deletion: what one side says in a subtree of the parse, the other side leaves out."""
+"""Subtree deletion: one side loses what a subtree of the source parse says."""
 
 from __future__ import annotations
 
@@ -6,78 +6,62 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from xsent.text.divergences.pairs import ROOT, AnnotatedPair
-from xsent.text.divergences.record import ADDED, DELETION, SIDES, SOURCE, TARGET, Divergence, Reason, divergence, labels
+from xsent.text.divergences.annotated_pair import ROOT, SIDES, SOURCE, AnnotatedPair, opposite
+from xsent.text.divergences.json_format import ADDED, DELETION, Divergence, Reason, make_labels, make_record
 
-_SHORTEST = 4  # words of a sentence; those of 3 or fewer are skipped
+_MIN_WORDS = 4
 
 
 @dataclass(frozen=True)
 class SubtreeDeletion:
-    """Deletes a subtree of the source, or what is aligned to it in the target.
-
-    Args:
-        allow_half: a subtree may cover half of the sentence (released code); otherwise less than half (paper).
-        attempts: draws of a subtree and a side.
+    """Deletes a subtree of the source, or its aligned words in the target.
 
     Source:
         Briakou & Carpuat 2020, section 2.1. Differs from the released code: every candidate can be drawn, not all but
-        the first two; its place is that of the parse, not the first one with the same text; a deletion that changes
-        nothing, or differs on one side only in words that no link ties to the other, is no divergence.
+        the first two; its position is that of the parse, not the first one with the same text; a deletion needs
+        aligned words and must leave some.
     """
 
-    allow_half: bool
-    attempts: int
+    allow_half: bool  # a subtree may cover half of the sentence (released code), not only less than half (paper)
+    attempts: int  # draws of a subtree and a side
 
     def make(self, pair: AnnotatedPair, rng: Random) -> Divergence | Reason:
-        """One deletion, or why there is none."""
-        if len(pair.source) < _SHORTEST:
+        if len(pair.source) < _MIN_WORDS:
             return Reason.TOO_SHORT
         spans = candidate_spans(pair.heads, allow_half=self.allow_half)
         if not spans:
             return Reason.NO_SUBTREE
         for _ in range(self.attempts):
-            start, end = rng.choice(spans)
-            made = _delete(pair, range(start, end), rng.choice(SIDES))
-            if made is not None:
-                return made
+            span = range(*rng.choice(spans))
+            if record := _delete(pair, span, rng.choice(SIDES)):
+                return record
         return Reason.NOTHING_ALIGNED
 
 
 def candidate_spans(heads: Sequence[int], *, allow_half: bool) -> list[tuple[int, int]]:
-    """Start and end (exclusive) of the subtrees that may go, in the order of their top words.
+    """Start and end (exclusive) of the deletable subtrees, in the order of their top words.
 
-    These are the ones of 2 words or more, without a gap, that cover less than half of the sentence.
-
-    Args:
-        heads: 0-based head of each word, -1 for the root.
-        allow_half: exactly half is allowed too.
+    A deletable subtree has at least 2 words, no gap, and less than half of the sentence (or half, if allowed).
     """
     first, last = list(range(len(heads))), list(range(len(heads)))
     size = [0] * len(heads)
     for word in range(len(heads)):
-        above = word
-        while above != ROOT:
-            first[above], last[above] = min(first[above], word), max(last[above], word)
-            size[above] += 1
-            above = heads[above]
+        ancestor = word
+        while ancestor != ROOT:
+            first[ancestor], last[ancestor] = min(first[ancestor], word), max(last[ancestor], word)
+            size[ancestor] += 1
+            ancestor = heads[ancestor]
     largest = len(heads) // 2 if allow_half else (len(heads) - 1) // 2
-    found = zip(first, last, size, strict=True)
-    return [(start, end + 1) for start, end, words in found if 2 <= words <= largest and end - start + 1 == words]
+    subtrees = zip(first, last, size, strict=True)
+    return [(start, end + 1) for start, end, words in subtrees if 2 <= words <= largest and end - start + 1 == words]
 
 
 def _delete(pair: AnnotatedPair, span: range, side: str) -> Divergence | None:
-    aligned = {target for source in span for target in pair.targets_of(source)}
-    if not aligned:
+    aligned = pair.aligned(SOURCE, span)
+    deleted, added = (set(span), aligned) if side == SOURCE else (aligned, set(span))
+    words = [word for position, word in enumerate(pair.words(side)) if position not in deleted]
+    if not aligned or not words:
         return None
-    if side == SOURCE:
-        note = "- " + " ".join(pair.source[span.start : span.stop])
-        added = labels(len(pair.target), aligned, ADDED)
-        rest = [word for position, word in enumerate(pair.source) if position not in span]
-        return divergence(pair, DELETION, side, source=rest, target_labels=added, note=note)
-    rest = [word for position, word in enumerate(pair.target) if position not in aligned]
-    if not rest:
-        return None
-    note = "- " + " ".join(pair.target[position] for position in sorted(aligned))
-    added = labels(len(pair.source), set(span), ADDED)
-    return divergence(pair, DELETION, TARGET, target=rest, source_labels=added, note=note)
+    note = "- " + " ".join(pair.words(side)[position] for position in sorted(deleted))
+    labels = make_labels(len(pair.words(opposite(side))), added, ADDED)
+    return make_record(pair, DELETION, side, words, opposite_labels=labels, note=note)

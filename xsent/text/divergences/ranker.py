@@ -1,4 +1,4 @@
-"""Which of the words that may stand in a place fits best: the choice that lexical substitution leaves to a ranker."""
+"""Rankers of substitutes: choose the candidate that fits a position of a sentence best."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from xsent.text.divergences.wordnet import part_of_speech
 
 
 class Blank(NamedTuple):
-    """A word of a sentence that is to give way, and what may take its place."""
+    """A position of a sentence and the candidates for it."""
 
-    words: tuple[str, ...]  # the whole sentence, the word that gives way included
+    words: tuple[str, ...]  # the whole sentence with the word to be replaced
     position: int  # of that word, 0-based
     part_of_speech: str  # of that word, WordNet's letter
-    candidates: Collection[str]  # lower-cased single words, never the word itself; may be empty
+    candidates: Collection[str]  # lower-case single words without that word; may be empty
 
 
 class Ranker(Protocol):
-    """Anything that predicts words in places: a masked language model, or counts of a corpus."""
+    """Predicts words at positions: a masked language model, or corpus counts."""
 
-    skipped: int  # blanks so far with candidates for which it could predict nothing
+    skipped: int  # number of blanks so far without any prediction
 
     def choose(self, blanks: Sequence[Blank]) -> list[str | None]:
-        """For each blank the candidate that comes first among the ranker's predictions; None if none is among them."""
+        """The candidate with the best prediction for each blank; None if none is predicted."""
         ...
 
     def digest(self) -> str:
@@ -34,29 +34,25 @@ class Ranker(Protocol):
 
 
 class FrequencyRanker:
-    """Predicts the words of a corpus by how often they occur there as the same part of speech, whatever the sentence.
+    """Chooses the word that is most frequent in a corpus as the same part of speech, regardless of the sentence.
 
-    Stands in where no masked language model is at hand; a word that the corpus does not have is never chosen.
-
-    Args:
-        tagged: words of the corpus, e.g. of the seeds, with their Penn tags.
+    Needs no masked language model, but words with their Penn tags, e.g. of the seeds; other words are never chosen.
 
     Source:
         ours: the paper ranks by BERT (``bert-base-cased``).
     """
 
     def __init__(self, tagged: Iterable[tuple[str, str]]) -> None:
-        self.skipped = 0  # it predicts the same for every blank
+        self.skipped = 0
         self._counts = Counter((word.lower(), part_of_speech(tag)) for word, tag in tagged)
 
     def choose(self, blanks: Sequence[Blank]) -> list[str | None]:
-        """As ``Ranker.choose``; of candidates that occur equally often, the first in alphabetical order."""
+        """As ``Ranker.choose``; ties go to the first in alphabetical order."""
         return [self._most_frequent(blank.candidates, blank.part_of_speech) for blank in blanks]
 
     def digest(self) -> str:
-        """Hex digest of the counts."""
         return hashlib.sha256(repr(sorted(self._counts.items(), key=repr)).encode()).hexdigest()
 
     def _most_frequent(self, candidates: Collection[str], pos: str) -> str | None:
-        known = [word for word in candidates if (word, pos) in self._counts]
-        return min(known, key=lambda word: (-self._counts[word, pos], word), default=None)
+        listed = [word for word in candidates if (word, pos) in self._counts]
+        return min(listed, key=lambda word: (-self._counts[word, pos], word), default=None)

@@ -1,9 +1,10 @@
-"""Noise: clean sentences become what people type (docs/noise.md)."""
+"""Noise generation: clean sentences become user-generated text (docs/noise.md)."""
 
 from __future__ import annotations
 
-from xsent.text.noise.noiser import Noised, Noiser
-from xsent.text.noise.parallel import noise_all
-from xsent.text.noise.plans import MIX_ALL, TRANSFORMATIONS, Applied
+from xsent.text.noise.mixtures import MIX_ALL, Step
+from xsent.text.noise.noiser import Noiser, NoisySentence
+from xsent.text.noise.parallel import noise_sentences
+from xsent.text.noise.transformations import TRANSFORMATIONS
 
-__all__ = ["MIX_ALL", "TRANSFORMATIONS", "Applied", "Noised", "Noiser", "noise_all"]
+__all__ = ["MIX_ALL", "TRANSFORMATIONS", "Noiser", "NoisySentence", "Step", "noise_sentences"]

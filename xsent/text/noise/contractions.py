@@ -1,4 +1,4 @@
-"""Contractions written out, or made: ``cont`` of the method's noise."""
+"""Contractions, expanded or made: ``cont`` of the paper's noise."""
 
 from __future__ import annotations
 
@@ -11,60 +11,56 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Contractions:
-    """What each contraction stands for, both in lower case; of several for one full form the last is made."""
+    """Full form by contraction, both in lower case; of several contractions of a full form the last is used."""
 
     full: Mapping[str, str]
-    as_released: bool = False  # in the order of the list, with the sentence's first letter; straight apostrophes only
+    as_released: bool = False  # first match in list order, the sentence's first letter, straight apostrophes only
 
     @cached_property
     def short(self) -> dict[str, str]:
-        """Contraction by full form."""
         return {full: short for short, full in self.full.items()}
 
     @cached_property
-    def contracted(self) -> re.Pattern[str]:
+    def short_pattern(self) -> re.Pattern[str]:
         """Any contraction between word boundaries."""
-        return self._any_of(self.full)
+        return self._compile(self.full)
 
     @cached_property
-    def expanded(self) -> re.Pattern[str]:
+    def full_pattern(self) -> re.Pattern[str]:
         """Any full form before a blank."""
-        return self._any_of(self.short, before=" ")
+        return self._compile(self.short, lookahead="(?= )")
 
-    def replaced(self, pattern: re.Pattern[str], forms: Mapping[str, str], sentence: str) -> str:
-        """A sentence with the other form of all that a pattern finds."""
+    def replace(self, pattern: re.Pattern[str], forms: Mapping[str, str], sentence: str) -> str:
+        """Replace all matches of ``pattern`` by their entry in ``forms``."""
 
-        def other(match: re.Match[str]) -> str:
-            found = match.group()
-            # Without regard to case the pattern takes letters of other alphabets too ("ſ" for "s"): those stay.
-            form = forms.get(found.lower().replace("’", "'"), found)
+        def replacement(match: re.Match[str]) -> str:
+            text = match.group()
+            # IGNORECASE also matches letters of other alphabets ("ſ" for "s"): those stay.
+            form = forms.get(text.lower().replace("’", "'"), text)
             # The reference makes "Ain't" "As not".
-            first = found[0] if self.as_released else form[0].upper() if found[0].isupper() else form[0]
+            first = text[0] if self.as_released else form[0].upper() if text[0].isupper() else form[0]
             return first + form[1:]
 
-        return pattern.sub(other, sentence)
+        return pattern.sub(replacement, sentence)
 
-    def _any_of(self, forms: Mapping[str, str], *, before: str = "") -> re.Pattern[str]:
-        # In the reference "can't" wins over "can't've", as it does in the list. First letters come first and rule out
-        # most words at once: a fifth of the time.
+    def _compile(self, forms: Mapping[str, str], *, lookahead: str = "") -> re.Pattern[str]:
+        # In the reference "can't" wins over "can't've", as it is listed first. Grouping by first letter rules out most
+        # words at once: a fifth of the time.
         apostrophe = "'" if self.as_released else "['’]"
         rests: dict[str, list[str]] = {}
         for form in forms if self.as_released else sorted(forms, key=len, reverse=True):
             rests.setdefault(form[0].lower(), []).append(re.escape(form[1:]).replace("'", apostrophe))
-        alternatives = "|".join(f"{re.escape(first)}(?:{'|'.join(some)})" for first, some in rests.items())
-        return re.compile(rf"\b(?:{alternatives})\b" + (f"(?={before})" if before else ""), re.IGNORECASE)
+        alternatives = "|".join(f"{re.escape(first)}(?:{'|'.join(group)})" for first, group in rests.items())
+        return re.compile(rf"\b(?:{alternatives})\b{lookahead}", re.IGNORECASE)
 
 
-def cont(sentence: str, rng: random.Random, *, lexicon: Contractions) -> str:
-    """All contractions written out; if there are none, all full forms contracted; nothing is drawn.
+def toggle_contractions(sentence: str, rng: random.Random, *, lexicon: Contractions) -> str:
+    """Expand all contractions; if there are none, contract all full forms. ``rng`` is not used.
 
-    Args:
-        sentence: any text; both forms match in any case and keep the case of their first letter.
-        rng: not used.
-        lexicon: the contractions; of those that begin alike the longest is found, or the first of the released ones.
+    Matches in any case keep the case of their first letter. The longest match wins, with the released ones the first.
 
     Source:
         NL-Augmenter's contraction_expansions (arXiv:2112.02721): the first of its outputs.
     """
-    expanded = lexicon.replaced(lexicon.contracted, lexicon.full, sentence)
-    return expanded if expanded != sentence else lexicon.replaced(lexicon.expanded, lexicon.short, sentence)
+    expanded = lexicon.replace(lexicon.short_pattern, lexicon.full, sentence)
+    return expanded if expanded != sentence else lexicon.replace(lexicon.full_pattern, lexicon.short, sentence)

@@ -1,11 +1,11 @@
-"""User-generated text from clean text: one transformation, or a mixture of all twelve."""
+"""Noise generator: user-generated text from clean text, by one transformation or a mixture of all twelve."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -13,177 +13,120 @@ from random import Random
 from typing import Any, NamedTuple, Self
 
 from xsent import __version__
-from xsent.text.noise.abbreviations import abr1, abr2, abr3
-from xsent.text.noise.characters import fing, leet, spac
-from xsent.text.noise.contractions import cont
 from xsent.text.noise.lexicons import bundled, from_folder
-from xsent.text.noise.plans import (
-    MIX_ALL,
-    PARAMETERS,
-    REFERENCE_OFFSETS,
-    TRANSFORMATIONS,
-    Applied,
-    Mixture,
-    Plan,
-    stream,
-)
-from xsent.text.noise.slang import slng
-from xsent.text.noise.words import dysl, homo, spel, week
-from xsent.text.words import sections
+from xsent.text.noise.mixtures import MIX_ALL, Mixture, Plan, Step, step_rng
+from xsent.text.noise.transformations import REGISTRY, TRANSFORMATIONS
+from xsent.text.word_lists import load_sections
 
-_FUNCTIONS: dict[str, Callable[..., str]] = {
-    "abr1": abr1, "abr2": abr2, "abr3": abr3, "fing": fing, "homo": homo, "cont": cont, "dysl": dysl, "leet": leet,
-    "spel": spel, "slng": slng, "week": week, "spac": spac,
-}  # fmt: skip
-_WITHOUT_LEXICON = {"fing", "leet", "spac"}
-# Raise it whenever a change of the code, not of a word list, changes what comes out: stored noise is then made anew.
+# Increase it if a change of the code changes the output: stored noise is then made again.
 NOISE_VERSION = 1
-_TABLES = ("keyboard", "leet", "tokenizer", "grammar", "verbs")  # word lists of the code, not of the lexicons
+_CODE_LISTS = ("keyboard", "leet", "tokenizer", "grammar", "verbs")  # word lists that are not in Lexicons
 
 
-class Noised(NamedTuple):
-    """A noisy sentence and how it came to be."""
+class NoisySentence(NamedTuple):
+    """A noisy sentence and the steps that made it."""
 
     text: str
-    applied: Plan  # in this order, each to what the one before gave; a transformation may find nothing to change
+    applied: Plan  # in order; a step may find nothing to change
 
 
+@dataclass(kw_only=True, eq=False)
 class Noiser:
-    """Makes noisy sentences from clean ones; the same values make the same ones, on any machine and in any order.
-
-    Args:
-        transform: one of ``TRANSFORMATIONS``, or ``mix_all``.
-        seed: of all draws.
-        selection: probability of each transformation in ``mix_all``.
-        parameters: by transformation, those named in ``PARAMETERS``: of a single transformation, and in
-            ``mix_all`` what the factors multiply.
-        factors: of each parameter in ``mix_all``, one is drawn.
-        factor_weights: probability of each factor.
-        resources: a folder of NL-Augmenter's files that take the place of the bundled word lists; None: these.
-        reference_rng: replay the released script: one sequence over the sentences, and for each transformation
-            the same random numbers on every sentence (so typos are at the same places of all).
+    """Makes noisy sentences from clean ones; reproducible on any machine and in any order.
 
     Raises:
         FileNotFoundError: a file of ``resources`` is missing.
-        ValueError: an unknown transformation, a parameter missing or too many, a value of the wrong type or outside
-            [0, 1] (in ``mix_all`` also times a factor), a seed that the released generator does not take, or a file
-            that is no lexicon.
+        ValueError: an unknown transformation, a missing or unknown parameter, a value of the wrong type or outside
+            [0, 1] (in ``mix_all`` also times a factor), a seed that the released generator does not take, or an
+            invalid lexicon file.
 
     Source:
         Nishimwe et al. 2024 (arXiv:2403.17220), section 4, and its released script.
     """
 
-    def __init__(
-        self,
-        *,
-        transform: str,
-        seed: int,
-        selection: float,
-        parameters: Mapping[str, Mapping[str, float]],
-        factors: Sequence[float],
-        factor_weights: Sequence[float],
-        resources: str | None,
-        reference_rng: bool,
-    ) -> None:
-        self._take(
-            transform=transform, seed=seed, selection=selection, parameters=parameters, factors=factors,
-            factor_weights=factor_weights, resources=resources, reference_rng=reference_rng,
-        )  # fmt: skip
-        self.lexicons = bundled() if resources is None else from_folder(Path(resources))
+    transform: str  # one of TRANSFORMATIONS, or ``mix_all``
+    seed: int  # of all draws
+    selection: float  # probability of each transformation in ``mix_all``
+    parameters: Mapping[str, Mapping[str, float]]  # by transformation and name; ``mix_all`` multiplies them by factors
+    factors: Sequence[float]  # one is drawn for each parameter in ``mix_all``
+    factor_weights: Sequence[float]  # probability of each factor
+    resources: str | None  # folder of NL-Augmenter's files, which replace the bundled word lists; None: bundled lists
+    # Replay the released script: one sequence of plans over the sentences, and each transformation draws the same
+    # numbers for every sentence (so typos are at the same positions in all).
+    reference_rng: bool
 
-    def _take(self, **values: Any) -> None:
-        """Check and keep everything but the word lists."""
-        transform, seed, reference_rng = (values[name] for name in ("transform", "seed", "reference_rng"))
-        if transform not in (MIX_ALL, *TRANSFORMATIONS):
-            raise ValueError(
-                f"noise.transform {transform!r}: expected {MIX_ALL} or one of {', '.join(TRANSFORMATIONS)}"
-            )
-        _check_seed(seed, reference_rng)
-        self._values = values
-        self.transform: str = transform
-        self.seed: int = seed
-        self.reference_rng: bool = reference_rng
-        self.mixture = Mixture(
-            values["selection"],
-            _in_order(values["parameters"]),
-            _listed("factors", values["factors"]),
-            _listed("factor_weights", values["factor_weights"]),
-        )
-        if transform == MIX_ALL:
+    def __post_init__(self) -> None:
+        if self.transform not in (MIX_ALL, *TRANSFORMATIONS):
+            names = ", ".join(TRANSFORMATIONS)
+            raise ValueError(f"noise.transform {self.transform!r}: expected {MIX_ALL} or one of {names}")
+        _check_seed(self.seed, self.reference_rng)
+        factors, weights = _check_list("factors", self.factors), _check_list("factor_weights", self.factor_weights)
+        self.mixture = Mixture(self.selection, _check_parameters(self.parameters), factors, weights)
+        if self.transform == MIX_ALL:
             self.mixture.check_scaled()
+        self.lexicons = bundled() if self.resources is None else from_folder(Path(self.resources))
 
-    def __call__(self, sentence: str, key: int) -> Noised:
-        """The noisy form of one sentence, whatever others there are.
+    def __call__(self, sentence: str, key: int) -> NoisySentence:
+        """The noisy form of one sentence, independent of all others.
 
         Args:
-            sentence: line breaks at its ends are taken away, others become spaces. Blank ones stay.
-            key: tells sentences apart, e.g. the number of the line: another key, other noise.
+            sentence: outer line breaks are removed, inner ones become spaces. Blank sentences stay.
+            key: identifies the sentence, e.g. its line number; another key gives other noise.
 
         Raises:
-            ValueError: with ``reference_rng``, where a sentence's noise depends on those before it.
+            ValueError: with ``reference_rng``, where noise depends on the previous sentences.
         """
         if self.reference_rng:
-            raise ValueError("reference_rng=true draws one sequence over all sentences: use noised(), not one alone")
-        plan = self.mixture.plan(self.seed, key) if self.transform == MIX_ALL else (self._default,)
-        return self._apply(plan, sentence, lambda name: stream(self.seed, key, name))
+            raise ValueError("reference_rng=true draws one sequence over all sentences: use apply(), not one alone")
+        plan = self.mixture.plan(self.seed, key) if self.transform == MIX_ALL else (self._single_step,)
+        return self._transform(plan, sentence, lambda name: step_rng(self.seed, key, name))
 
-    def noised(self, sentences: Iterable[str], keys: Iterable[int]) -> Iterator[Noised]:
-        """The noisy forms in order; with ``reference_rng`` keys do not matter, and every call begins anew."""
+    def apply(self, sentences: Iterable[str], keys: Iterable[int]) -> Iterator[NoisySentence]:
+        """The noisy forms in order; ``reference_rng`` ignores the keys and restarts with every call."""
         if not self.reference_rng:
             yield from map(self, sentences, keys)
             return
-        plans = self.mixture.reference_plans(self.seed) if self.transform == MIX_ALL else repeat((self._default,))
-        for plan, sentence in zip(plans, sentences, strict=False):  # plans do not end
-            yield self._apply(plan, sentence, lambda name: Random(self.seed + REFERENCE_OFFSETS.get(name, 0)))
+        plans = self.mixture.reference_plans(self.seed) if self.transform == MIX_ALL else repeat((self._single_step,))
+        for plan, sentence in zip(plans, sentences, strict=False):  # plans are endless
+            yield self._transform(plan, sentence, lambda name: Random(self.seed + REGISTRY[name].seed_offset))
 
     def with_seed(self, seed: int) -> Self:
-        """The same with another seed, e.g. for another epoch."""
-        return self._with(seed=seed)
+        return replace(self, seed=seed)
 
     def with_transform(self, transform: str) -> Self:
-        """The same with another transformation.
-
-        Raises:
-            ValueError: there is none of that name.
-        """
-        return self._with(transform=transform)
+        return replace(self, transform=transform)
 
     def digest(self) -> str:
-        """Hex digest of everything that decides the noise: all values, all word lists, the versions of the code."""
+        """Hex digest of everything that decides the noise: values, word lists, code version."""
         values = [self.transform, self.seed, asdict(self.mixture), self.reference_rng]
-        values += [self.lexicons.digest(), {name: sections(name) for name in _TABLES}, NOISE_VERSION, __version__]
+        values += [self.lexicons.digest(), {name: load_sections(name) for name in _CODE_LISTS}]
+        values += [NOISE_VERSION, __version__]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[()]]:
-        # Other processes read the word lists themselves: one that dies while it is sent more than a pipe holds
-        # would leave this process waiting for ever.
-        return partial(type(self), **self._values), ()
-
-    def _with(self, **changes: Any) -> Self:
-        # Shares the word lists: with other noise in every epoch, a folder would be read anew for each batch.
-        other = object.__new__(type(self))
-        other._take(**self._values | changes)
-        other.lexicons = self.lexicons
-        return other
+        # Other processes read the word lists themselves: pickling them can exceed the pipe's buffer, and if the
+        # receiver dies meanwhile, this process waits for ever.
+        return partial(type(self), **{field.name: getattr(self, field.name) for field in fields(self)}), ()
 
     @property
-    def _default(self) -> Applied:
-        return Applied(self.transform, self.mixture.parameters[self.transform])
+    def _single_step(self) -> Step:
+        return Step(self.transform, self.mixture.parameters[self.transform])
 
-    def _apply(self, plan: Plan, sentence: str, rng_of: Callable[[str], Random]) -> Noised:
-        text = _one_line(sentence)
+    def _transform(self, plan: Plan, sentence: str, rng_of: Callable[[str], Random]) -> NoisySentence:
+        text = _to_line(sentence)
         if not plan or not text.strip():
-            return Noised(text, ())
+            return NoisySentence(text, ())
         for name, values in plan:
-            options: dict[str, object] = dict(zip(PARAMETERS[name], values, strict=True))
-            if name not in _WITHOUT_LEXICON:
+            transformation = REGISTRY[name]
+            options: dict[str, object] = dict(zip(transformation.parameters, values, strict=True))
+            if transformation.has_lexicon:
                 options["lexicon"] = getattr(self.lexicons, name)
-            # A sentence never disappears, whatever a lexicon says.
-            text = _one_line(_FUNCTIONS[name](text, rng_of(name), **options)) or text
-        return Noised(text, plan)
+            # A sentence never becomes empty, whatever a lexicon contains.
+            text = _to_line(transformation.function(text, rng_of(name), **options)) or text
+        return NoisySentence(text, plan)
 
 
-def _one_line(text: str) -> str:
+def _to_line(text: str) -> str:
     return text.strip("\r\n").replace("\n", " ")
 
 
@@ -194,25 +137,26 @@ def _check_seed(seed: object, reference_rng: bool) -> None:
         raise ValueError(f"noise.seed={seed}: expected 0 to 2^32 - 1 with reference_rng=true, as numpy's generator")
 
 
-def _listed(name: str, values: object) -> tuple[Any, ...]:
+def _check_list(name: str, values: object) -> tuple[Any, ...]:
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise ValueError(f"noise.{name}={values!r}: expected a list of numbers")
     return tuple(values)
 
 
-def _in_order(parameters: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """The values by transformation, in the order of ``PARAMETERS``."""
+def _check_parameters(parameters: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """Parameter values by transformation, in the registry's order."""
     if not isinstance(parameters, Mapping):
         raise ValueError(f"noise.parameters={parameters!r}: expected values by transformation")
-    unknown = parameters.keys() - PARAMETERS.keys()
+    unknown = parameters.keys() - REGISTRY.keys()
     if unknown:
         raise ValueError(f"noise.parameters of {sorted(unknown)}: expected one of {', '.join(TRANSFORMATIONS)}")
-    values = {}
-    for name, expected in PARAMETERS.items():
-        given = parameters.get(name, {})
-        if not isinstance(given, Mapping):
-            raise ValueError(f"noise.parameters.{name}={given!r}: expected values by name")
-        if set(given) != set(expected):
-            raise ValueError(f"noise.parameters.{name}: expected {list(expected)}, found {sorted(given)}")
-        values[name] = tuple(given[one] for one in expected)
-    return values
+    values_by_name = {}
+    for name, transformation in REGISTRY.items():
+        values = parameters.get(name, {})
+        if not isinstance(values, Mapping):
+            raise ValueError(f"noise.parameters.{name}={values!r}: expected values by name")
+        expected = transformation.parameters
+        if set(values) != set(expected):
+            raise ValueError(f"noise.parameters.{name}: expected {list(expected)}, found {sorted(values)}")
+        values_by_name[name] = tuple(values[parameter] for parameter in expected)
+    return values_by_name

@@ -1,4 +1,4 @@
-"""Noise of many sentences on several cores: any number of processes gives the same."""
+"""Noise of many sentences on several cores; the number of processes does not change the result."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from itertools import chain, islice, tee
 
 from tqdm import tqdm
 
-from xsent.text.noise.noiser import Noised, Noiser
-from xsent.text.processes import each_in_order, processes
+from xsent.text.multiprocess import map_in_order, worker_count
+from xsent.text.noise.noiser import Noiser, NoisySentence
 
-CHUNK = 2048  # sentences that go to a process at a time: a tenth of a second, and a few hundred kilobytes
+CHUNK = 2048  # sentences per task: a tenth of a second, and a few hundred kilobytes
 
 Chunk = tuple[Sequence[str], Sequence[int]]  # sentences and their keys
 
 
-def noise_all(noiser: Noiser, sentences: Sequence[str], keys: Sequence[int], *, workers: int) -> list[Noised]:
-    """The noisy forms of sentences, as ``noiser.noised`` gives them, made by several processes.
+def noise_sentences(
+    noiser: Noiser, sentences: Sequence[str], keys: Sequence[int], *, workers: int
+) -> list[NoisySentence]:
+    """As ``noiser.apply``, in several processes.
 
     Args:
-        noiser: with ``reference_rng`` it works in this process alone, as its sentences depend on each other.
-        sentences, keys: as of ``Noiser.__call__``, as many of one as of the other.
-        workers: processes; 1 is this one, and few sentences do not start others.
+        noiser: with ``reference_rng`` it runs in this process, as sentences depend on each other.
+        sentences, keys: as of ``Noiser.__call__``, equally many.
+        workers: number of processes; 1 is this one, and fewer start for few sentences.
 
     Raises:
         ValueError: sentences and keys differ in number, or ``workers`` is below 1.
@@ -30,49 +32,47 @@ def noise_all(noiser: Noiser, sentences: Sequence[str], keys: Sequence[int], *, 
         raise ValueError(f"expected a key for each of {len(sentences):,} sentences, found {len(keys):,}")
     starts = range(0, len(sentences), CHUNK)
     chunks = ((sentences[start : start + CHUNK], keys[start : start + CHUNK]) for start in starts)
-    found: list[Noised] = []
+    noisy: list[NoisySentence] = []
     with tqdm(total=len(sentences), desc="noise", unit=" sentences", delay=2, leave=False) as bar:
-        for some in noised_chunks(noiser, chunks, workers=min(workers, len(starts) or 1)):
-            found += some
-            bar.update(len(some))
-    return found
+        for noisy_chunk in noise_chunks(noiser, chunks, workers=min(workers, len(starts) or 1)):
+            noisy += noisy_chunk
+            bar.update(len(noisy_chunk))
+    return noisy
 
 
-def noised_chunks(noiser: Noiser, chunks: Iterable[Chunk], *, workers: int) -> Generator[list[Noised]]:
-    """The noisy forms of each chunk, in order; of all chunks only a few are held at a time.
-
-    Args:
-        noiser, workers: as of ``noise_all``.
-        chunks: read as they are needed.
+def noise_chunks(noiser: Noiser, chunks: Iterable[Chunk], *, workers: int) -> Generator[list[NoisySentence]]:
+    """The noisy forms of each chunk, in order; chunks are read lazily.
 
     Raises:
         ValueError: ``workers`` is below 1.
-        ChildProcessError: a process was killed, or could not begin.
+        ChildProcessError: a process was killed or could not start.
     """
-    if processes(workers) == 1 or noiser.reference_rng:
-        yield from _in_this_process(noiser, chunks)
+    if worker_count(workers) == 1 or noiser.reference_rng:
+        yield from _noise_in_process(noiser, chunks)
         return
-    yield from each_in_order(_noised, chunks, workers=workers, doing="makes noise", begin=_take_noiser, given=(noiser,))
+    yield from map_in_order(
+        _noise_chunk, chunks, workers=workers, task="makes noise", initializer=_set_noiser, initargs=(noiser,)
+    )
 
 
-def _in_this_process(noiser: Noiser, chunks: Iterable[Chunk]) -> Iterator[list[Noised]]:
-    """One call for all chunks: with ``reference_rng`` the sequence of draws runs through them."""
-    sizes, texts, numbers = tee(chunks, 3)
-    sentences = chain.from_iterable(sentences for sentences, _ in texts)
-    made = noiser.noised(sentences, chain.from_iterable(keys for _, keys in numbers))
-    for chunk, _ in sizes:
-        yield list(islice(made, len(chunk)))
+def _noise_in_process(noiser: Noiser, chunks: Iterable[Chunk]) -> Iterator[list[NoisySentence]]:
+    """One call for all chunks, as with ``reference_rng`` the sequence of draws continues through them."""
+    for_sizes, for_sentences, for_keys = tee(chunks, 3)
+    sentences = chain.from_iterable(sentences for sentences, _ in for_sentences)
+    noisy = noiser.apply(sentences, chain.from_iterable(keys for _, keys in for_keys))
+    for chunk, _ in for_sizes:
+        yield list(islice(noisy, len(chunk)))
 
 
-# ---- in the other processes
+# ---- in worker processes
 
 _noiser: Noiser
 
 
-def _take_noiser(noiser: Noiser) -> None:
+def _set_noiser(noiser: Noiser) -> None:
     global _noiser
     _noiser = noiser
 
 
-def _noised(chunk: Chunk) -> list[Noised]:
-    return list(_noiser.noised(*chunk))
+def _noise_chunk(chunk: Chunk) -> list[NoisySentence]:
+    return list(_noiser.apply(*chunk))

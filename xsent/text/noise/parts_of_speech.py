@@ -1,70 +1,59 @@
-"""A guess at the part of speech of an English word from word lists and its neighbours: no model, microseconds."""
+"""Rule-based part-of-speech guesses for English from word lists and context, without a model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
 
-from xsent.text import verbs
+from xsent.text.english import verbs
 from xsent.text.noise.tokenizer import Piece
-from xsent.text.words import sections
+from xsent.text.word_lists import load_word_sets
 
-_LISTS = {section: frozenset(words) for section, words in sections("grammar").items()}
-_FUNCTION_WORDS = _LISTS["before nouns"] | _LISTS["before verbs"] | _LISTS["function words"]
+_WORDS = load_word_sets("grammar")
+_FUNCTION_WORDS = _WORDS["before nouns"] | _WORDS["before verbs"] | _WORDS["function words"]
 
 
-def is_verb(cut: Sequence[Piece], at: int) -> bool:
-    """Whether the piece at a place is a verb here; of the bundled list of verbs, or after what only verbs follow."""
-    word = cut[at].text.lower()
-    if len(word) > 1 and cut[at].text.isupper():
+def is_verb(pieces: Sequence[Piece], i: int) -> bool:
+    """Whether piece ``i`` is a verb: of the bundled list, or after a word that only precedes verbs."""
+    word = pieces[i].text.lower()
+    if len(word) > 1 and pieces[i].text.isupper():
         return False
-    before = _before(cut, at)
-    if before in _LISTS["only before verbs"]:
+    before = _previous(pieces, i)
+    if before in _WORDS["only before verbs"]:
         return True
-    if word not in _forms():
+    if word not in _verb_forms() or before in _WORDS["before nouns"]:
         return False
-    if before in _LISTS["before nouns"]:
-        return False
-    if before in _LISTS["before verbs"] or not before[:1].isalpha():
+    if before in _WORDS["before verbs"] or not before[:1].isalpha():
         return True
-    return word not in _ambiguous()
+    # Nouns have these forms too: "work" and "works".
+    return word not in verbs.bases("base") and word not in verbs.bases("third")
 
 
-def is_adjective(cut: Sequence[Piece], at: int) -> bool:
-    """Whether a word that can be an adjective is one here: after what stands before adjectives, or before a noun."""
-    before = _before(cut, at)
-    described = _is_plain(cut, at + 1)
-    if before in _LISTS["articles"]:
-        return described  # "the poor" and "a cold" are nouns
-    if before in _LISTS["before adjectives"]:
-        return True
-    return not is_verb(cut, at)
+def is_adjective(pieces: Sequence[Piece], i: int) -> bool:
+    """Whether piece ``i``, a possible adjective, is one: after a word that precedes adjectives, or before a noun."""
+    before = _previous(pieces, i)
+    if before in _WORDS["articles"]:
+        return _is_content_word(pieces, i + 1)  # "the poor" and "a cold" are nouns
+    return before in _WORDS["before adjectives"] or not is_verb(pieces, i)
 
 
-def starts(cut: Sequence[Piece], at: int) -> bool:
-    """Whether a piece is the first word of the text or of a sentence in it, where capitals mean nothing."""
-    before = at - 1
-    while before >= 0 and not cut[before].text[0].isalnum() and cut[before].text[0] not in ".!?":
+def starts_sentence(pieces: Sequence[Piece], i: int) -> bool:
+    """Whether piece ``i`` begins the text or a sentence, so that its capital carries no information."""
+    before = i - 1
+    while before >= 0 and not pieces[before].text[0].isalnum() and pieces[before].text[0] not in ".!?":
         before -= 1
-    return before < 0 or cut[before].text[0] in ".!?"
+    return before < 0 or pieces[before].text[0] in ".!?"
 
 
-def _before(cut: Sequence[Piece], at: int) -> str:
-    return cut[at - 1].text.lower() if at else ""
+def _previous(pieces: Sequence[Piece], i: int) -> str:
+    return pieces[i - 1].text.lower() if i else ""
 
 
-def _is_plain(cut: Sequence[Piece], at: int) -> bool:
-    """Whether a word with a meaning of its own, no sign and no function word, stands at a place."""
-    return 0 <= at < len(cut) and cut[at].text[0].isalpha() and cut[at].text.lower() not in _FUNCTION_WORDS
-
-
-@cache
-def _forms() -> frozenset[str]:
-    every = {form for form in verbs.Forms._fields for form in verbs.bases(form)}
-    return frozenset(every | {"is", "are", "am", "was", "were", "been", "let"}) - _LISTS["rarely verbs"]
+def _is_content_word(pieces: Sequence[Piece], i: int) -> bool:
+    return i < len(pieces) and pieces[i].text[0].isalpha() and pieces[i].text.lower() not in _FUNCTION_WORDS
 
 
 @cache
-def _ambiguous() -> frozenset[str]:
-    """Forms that nouns have too: "work" and "works", "return" and "returns"."""
-    return frozenset(verbs.bases("base")) | frozenset(verbs.bases("third"))
+def _verb_forms() -> frozenset[str]:
+    forms = {word for form in verbs.Forms._fields for word in verbs.bases(form)}
+    return frozenset(forms | {"is", "are", "am", "was", "were", "been", "let"}) - _WORDS["rarely verbs"]

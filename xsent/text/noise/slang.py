@@ -1,19 +1,22 @@
-"""Slang in place of nouns, adjectives and adverbs: ``slng`` of the method's noise."""
+"""Slang for nouns, adjectives and adverbs: ``slng`` of the paper's noise."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from xsent.text.noise.parts_of_speech import is_adjective, is_verb, starts
-from xsent.text.noise.tokenizer import Piece, joined, pieces
+from xsent.text.english.tokens import match_case
+from xsent.text.english.verbs import add_s
+from xsent.text.noise.parts_of_speech import is_adjective, is_verb, starts_sentence
+from xsent.text.noise.tokenizer import Piece, join_pieces, split_pieces
+from xsent.text.word_lists import load_sections
 
 
 @dataclass(frozen=True)
 class Slang:
-    """Slang by standard word, in the order of the lists; a word that stands several times has several slang words."""
+    """Slang entries by standard word, in list order; a repeated word has several slang words."""
 
     nouns: tuple[tuple[str, str, str], ...]  # word, slang, slang in the plural
     adjectives: tuple[tuple[str, str], ...]
@@ -21,83 +24,66 @@ class Slang:
 
     @cached_property
     def singular(self) -> dict[str, list[str]]:
-        """Slang for a noun in the singular."""
-        return _gathered([(word, one) for word, one, _ in self.nouns])
+        return _group((word, slang) for word, slang, _ in self.nouns)
 
     @cached_property
     def plural(self) -> dict[str, list[str]]:
-        """Slang for a noun in the plural, by its plural."""
-        return _gathered([(_plural(word), many) for word, _, many in self.nouns])
+        return _group((_plural(word), slang) for word, _, slang in self.nouns)
 
     @cached_property
     def adjective(self) -> dict[str, list[str]]:
-        """Slang for an adjective."""
-        return _gathered(self.adjectives)
+        return _group(self.adjectives)
 
     @cached_property
     def adverb(self) -> dict[str, list[str]]:
-        """Slang for an adverb."""
-        return _gathered(self.adverbs)
+        return _group(self.adverbs)
 
 
-def slng(sentence: str, rng: random.Random, *, lexicon: Slang) -> str:
-    """Every listed noun, adjective and adverb replaced by slang, capital and plural kept.
+def insert_slang(sentence: str, rng: random.Random, *, lexicon: Slang) -> str:
+    """Replace every listed noun, adjective and adverb by slang; capital and plural stay.
 
     Args:
-        sentence: any text.
-        rng: drawn from twice for every replaced word: whether (always), and by which of its slang words.
-        lexicon: the slang; names, that is words with a capital within a sentence, are found only as they are listed.
+        rng: source of two draws per replaced word: a decision that is always positive, and the slang word.
+        lexicon: the slang; a capitalised word inside a sentence is a name and must be listed as such.
 
     Source:
         NL-Augmenter's slangificator (arXiv:2112.02721).
     """
-    # Differs from the reference: parts of speech and plurals are told by rules (parts_of_speech.py), not by a model.
-    cut = pieces(sentence)
+    # Differs from the reference: rules (parts_of_speech.py), not a model, decide parts of speech and plurals.
+    pieces = split_pieces(sentence)
     texts = []
-    for at, piece in enumerate(cut):
+    for i, piece in enumerate(pieces):
         text = piece.text
-        if others := _slang(cut, at, lexicon):
-            rng.uniform(0, 1)  # the reference's decision, of which the outcome is certain
-            other = others[rng.randint(0, len(others) - 1)]
-            text = other[0].upper() + other[1:] if text[0].isupper() else other
+        if candidates := _candidates(pieces, i, lexicon):
+            rng.uniform(0, 1)  # the reference's draw, whose outcome is certain
+            text = match_case(candidates[rng.randint(0, len(candidates) - 1)], text)
         texts.append(text)
-    return joined(texts, cut)
+    return join_pieces(texts, pieces)
 
 
-def _slang(cut: list[Piece], at: int, lexicon: Slang) -> list[str]:
-    """The slang words for a piece; none if it has none, or is no noun, adjective or adverb here."""
-    word = cut[at].text
+def _candidates(pieces: list[Piece], i: int, lexicon: Slang) -> list[str]:
+    word = pieces[i].text
     if not word.islower() and word not in lexicon.singular:
-        if not word[:1].isupper() or not word[1:].islower() or not starts(cut, at):
+        if not word[:1].isupper() or not word[1:].islower() or not starts_sentence(pieces, i):
             return []
         word = word.lower()
-    nouns = lexicon.plural.get(word) if word in lexicon.plural else lexicon.singular.get(word)
-    if word in lexicon.adjective and is_adjective(cut, at):
+    if word in lexicon.adjective and is_adjective(pieces, i):
         return lexicon.adjective[word]
-    if nouns:
-        return [] if is_verb(cut, at) else nouns
+    if nouns := lexicon.plural.get(word) or lexicon.singular.get(word):
+        return [] if is_verb(pieces, i) else nouns
     return lexicon.adverb.get(word, [])
 
 
-def _gathered(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
     for word, slang in pairs:
-        found.setdefault(word, []).append(slang)
-    return found
+        groups.setdefault(word, []).append(slang)
+    return groups
 
 
-def _plural(word: str) -> str:
-    """The plural of a noun by the rules of spelling and a few exceptions."""
-    for one, many in _IRREGULAR.items():
-        if word == one or (len(one) > 2 and word.endswith(one)):
-            return word[: -len(one)] + many
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return word[:-1] + "ies"
-    return word + ("es" if word.endswith(("s", "x", "z", "ch", "sh")) else "s")
-
-
-_IRREGULAR = {
-    "woman": "women", "man": "men", "child": "children", "tooth": "teeth", "foot": "feet", "person": "persons",
-    "people": "people", "police": "police", "thief": "thieves", "knife": "knives", "wife": "wives",
-    "potato": "potatoes", "mosquito": "mosquitoes", "hero": "heroes", "mouse": "mice",
-}  # fmt: skip
+def _plural(noun: str) -> str:
+    for entry in load_sections("plurals")["irregular"]:
+        singular, plural = entry.split()
+        if noun == singular or (len(singular) > 2 and noun.endswith(singular)):
+            return noun.removesuffix(singular) + plural
+    return add_s(noun)

@@ -1,4 +1,4 @@
-"""English words and signs, cut as spaCy's rules cut them: the reference draws once, or looks up once, for each."""
+"""English tokenizer after spaCy's rules; the reference implementation draws or looks up once per spaCy token."""
 
 from __future__ import annotations
 
@@ -6,76 +6,72 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from xsent.text.words import sections
+from xsent.text.word_lists import load_word_sets
 
 
 class Piece(NamedTuple):
-    """A word, a part of a contraction, a sign, or white space beyond one blank; and the blank after it, if any."""
+    """A word, part of a contraction, sign, or white space beyond one blank; and the blank after it, if any."""
 
     text: str
     blank: str  # "" or " "
 
 
-def pieces(sentence: str) -> list[Piece]:
-    """The pieces of a sentence; their texts and blanks, joined, are the sentence again.
+def split_pieces(sentence: str) -> list[Piece]:
+    """Tokenize a sentence; the texts and blanks of its pieces join to the sentence again.
 
-    A small set of rules after those of spaCy's English tokeniser (MIT): no list of emoticons or of rare abbreviations,
-    so a sentence with ":-)" or "Minn." may be cut differently.
+    A small subset of the rules of spaCy's English tokenizer (MIT), without emoticons and rare abbreviations: a
+    sentence with ":-)" or "Minn." may be split differently.
     """
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for run in _RUNS.findall(sentence):
         if run[0].isspace():
-            if found and run[0] == " ":
-                found[-1] = Piece(found[-1].text, " ")
+            if pieces and run[0] == " ":
+                pieces[-1] = Piece(pieces[-1].text, " ")
                 run = run[1:]
             if run:
-                found.append(Piece(run, ""))
+                pieces.append(Piece(run, ""))
         else:
-            found += [Piece(text, "") for text in _cut(run)]
-    return found
+            pieces += [Piece(text, "") for text in _split_run(run)]
+    return pieces
 
 
-def joined(texts: list[str], of: list[Piece]) -> str:
-    """One text for each piece, set where the piece stood."""
-    return "".join([text + piece.blank for text, piece in zip(texts, of, strict=True)])
+def join_pieces(texts: list[str], pieces: list[Piece]) -> str:
+    """Join new texts with the blanks of the pieces they replace."""
+    return "".join([text + piece.blank for text, piece in zip(texts, pieces, strict=True)])
 
 
-@lru_cache(maxsize=1 << 16)  # most words of a text were seen before
-def _cut(run: str) -> tuple[str, ...]:
-    front: list[str] = []
-    back: list[str] = []
+@lru_cache(maxsize=1 << 16)  # most words of a corpus repeat
+def _split_run(run: str) -> tuple[str, ...]:
+    prefixes: list[str] = []
+    suffixes: list[str] = []
     while run:
-        if whole := _whole(run):
-            return (*front, *whole, *reversed(back))
+        if parts := _split_special(run):
+            return (*prefixes, *parts, *reversed(suffixes))
         if match := _PREFIX.match(run):
-            front.append(match[0])
+            prefixes.append(match[0])
             run = run[match.end() :]
-        # Only dots make a longer sign: a search through all of a long run, once for every sign, would take minutes.
+        # Only dots make a longer suffix: searching all of a long run once per sign would take minutes.
         elif match := _SUFFIX.search(run, max(0, len(run.rstrip(".")) - _LONGEST_SUFFIX)):
-            back.append(match[0])
+            suffixes.append(match[0])
             run = run[: match.start()]
         else:
             break
-    return (*front, *_within(run), *reversed(back))
+    return (*prefixes, *(part for part in _INFIX.split(run) if part), *reversed(suffixes))
 
 
-def _whole(run: str) -> tuple[str, ...]:
-    """How a run is cut that no general rule may touch; nothing for any other run."""
-    if run in _LISTS["whole"] or _INITIALS.fullmatch(run):
+def _split_special(run: str) -> tuple[str, ...]:
+    """Parts of a run that is exempt from the general rules; empty for all others."""
+    if run in _WORDS["whole"] or _INITIALS.fullmatch(run):
         return (run,)
     match = _NEGATION.fullmatch(run) or _PRONOUN.fullmatch(run) or _FUSED.fullmatch(run)
-    if match and run.lower() not in _LISTS["no contractions"]:
+    if match and run.lower() not in _WORDS["no contractions"]:
         return tuple(part for part in match.groups() if part)
     return (run,) if _ADDRESS.fullmatch(run) else ()
 
 
-def _within(run: str) -> list[str]:
-    return [part for part in _INFIX.split(run) if part] if run else []
-
-
 _RUNS = re.compile(r"\s+|\S+")
 
-# Upper case is A-Z and its Latin-1 neighbours here, lower case every other letter: `re` knows no classes of case.
+# `re` has no classes of case: upper case is A-Z and its Latin-1 neighbours, lower case every other letter.
 _LETTER = r"[^\W\d_]"
 _LOWER = r"[^\W\d_A-ZÀ-ÖØ-Þ]"
 _QUOTES = "'\"”“`‘´’‚„»«「」『』（）〔〕【】《》〈〉"
@@ -96,7 +92,7 @@ _INFIX = re.compile(
     rf"(\.\.+|…|[{_ICONS}]|(?<=\d)[-+*^](?=[\d-])|(?:(?<={_LOWER})|(?<=[{_QUOTES}]))\.(?=[A-ZÀ-ÖØ-Þ{_QUOTES}])"
     rf"|(?<={_LETTER}),(?={_LETTER})|(?<=[^\W_])(?:---|--|——|[-–—~])(?={_LETTER})|(?<=[^\W_])[:<>=/](?={_LETTER}))"
 )
-# "don't" is "do" and "n't"; so is "dont", and "I'm" and "im" are cut alike.
+# "don't" is "do" + "n't", "I'm" is "I" + "'m"; likewise "dont" and "im".
 _NEGATION = re.compile(
     r"([DdWw]o|[Dd]id|[Dd]oes|[Ii]s|[Aa]re|[Ww]as|[Ww]ere|[Hh]as|[Hh]ave|[Hh]ad|[CcWwSs]hould|[CcWw]ould|[Mm]ight"
     r"|[Mm]ust|[Nn]eed|[Dd]are|[Oo]ught|[Ss]ha|[Cc]a|[Aa]i|[Mm]ay)(n['’]?t)(['’]?ve)?"
@@ -109,7 +105,7 @@ _FUSED = re.compile(
     r"([Ii])(['’]?m)|([CcWw]ould|[Ss]hould|[Mm]ight|[Mm]ust)(['’]?ve)"
     r"|([Cc]an)(not)|([Gg]on)(na)|([Gg]ot)(ta)|([Yy]['’])(all)|(y)(all)"
 )
-_LISTS = {section: frozenset(words) for section, words in sections("tokenizer").items()}
+_WORDS = load_word_sets("tokenizer")
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Z]\.?|[a-zäöü]\.")
 _ADDRESS = re.compile(
     r"(?:https?://|ftp://|www\.)\S*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|uk|de|fr)"

@@ -1,4 +1,4 @@
-"""An endpoint, and makers that ask it with the values of ``conf/maker/llm.yaml`` and short waits."""
+"""An endpoint, and makers that ask it with the values of ``conf/job/distract/maker/llm.yaml`` and short waits."""
 
 from __future__ import annotations
 
@@ -16,38 +16,50 @@ from xsent.run import build, load_config
 from xsent.text.distractors.llm.maker import LlmMaker
 
 KEY = "sk-proj-Very/Secret+Key_0123456789"
-SHORT = {"timeout": 5.0, "tries": 3, "first_wait": 0.001, "longest_wait": 0.002, "give_up_after": 2}
+SHORT = {"timeout": 5.0, "tries": 3, "give_up_after": 2}
 
 pytest.importorskip("openai", reason="the extra llm is not installed")
 pytest.importorskip("py3langid", reason="the extra llm is not installed")
 
 
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that the openai client would have waited between tries."""
+    seconds: list[float] = []
+
+    async def sleep(delay: float) -> None:
+        seconds.append(delay)
+
+    monkeypatch.setattr("openai._base_client.anyio.sleep", sleep)
+    return seconds
+
+
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving() as found:
-        yield found
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def published() -> dict[str, Any]:
-    """``conf/maker/llm.yaml``."""
-    found: dict[str, Any] = load_config("distract", ["maker=llm"])["maker"]
-    return found
+    """``conf/job/distract/maker/llm.yaml``."""
+    config: dict[str, Any] = load_config("distract", ["maker=llm"])["maker"]
+    return config
 
 
 @pytest.fixture
 def maker(published: Mapping[str, Any], endpoint: Endpoint, tmp_path: Path) -> Callable[..., LlmMaker]:
     """Makes makers; ``patience`` is added to the short waits."""
 
-    def made(*, patience: Mapping[str, float] = {}, **values: Any) -> LlmMaker:
+    def build_maker(*, patience: Mapping[str, float] = {}, **values: Any) -> LlmMaker:
         config = copy.deepcopy(dict(published))
         config |= {"model": "model-1", "base_url": endpoint.url, "ledger": str(tmp_path / "ledger.jsonl"), **values}
         config["patience"] |= {**SHORT, **patience}
-        found: LlmMaker = build(config)
-        return found
+        model: LlmMaker = build(config)
+        return model
 
-    return made
+    return build_maker
 
 
 @pytest.fixture(autouse=True)

@@ -36,21 +36,26 @@ Behaviour = Reply | Stall | Reset
 Answering = Callable[[dict[str, Any]], Behaviour]
 
 
-def completion(said: str, *, usage: Mapping[str, int] | None, finish_reason: str = "stop", **more: Any) -> Reply:
+def completion(text: str, *, usage: Mapping[str, int] | None, finish_reason: str = "stop", **fields: Any) -> Reply:
     """The JSON of a chat completion."""
-    message = {"role": "assistant", "content": said}
+    message = {"role": "assistant", "content": text}
     content = {
-        "id": "chatcmpl-7", "object": "chat.completion", "created": 1, "model": "served-model",
-        "system_fingerprint": "fp_1", "usage": usage,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}], **more,
-    }  # fmt: skip
+        "id": "chatcmpl-7",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "served-model",
+        "system_fingerprint": "fp_1",
+        "usage": usage,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+        **fields,
+    }
     return Reply(json.dumps(content), headers={"x-request-id": "req-1"})
 
 
 def sentence_of(payload: dict[str, Any]) -> str:
     """What is asked about: the last line of the prompt."""
-    said: str = payload["messages"][-1]["content"]
-    return said.rsplit("\n", 1)[-1]
+    message: str = payload["messages"][-1]["content"]
+    return message.rsplit("\n", 1)[-1]
 
 
 def numbered(sentence: str, count: int = 4) -> str:
@@ -59,9 +64,9 @@ def numbered(sentence: str, count: int = 4) -> str:
     return "\n".join(f"{n}. {' '.join([*words, CHANGES[n - 1], last])}" for n in range(1, count + 1))
 
 
-def says(said: str, **more: Any) -> Answering:
+def answer_with(text: str, **fields: Any) -> Answering:
     """Always the same answer."""
-    return lambda payload: completion(said, usage={"prompt_tokens": 100, "completion_tokens": 50}, **more)
+    return lambda payload: completion(text, usage={"prompt_tokens": 100, "completion_tokens": 50}, **fields)
 
 
 def good(payload: dict[str, Any]) -> Reply:
@@ -102,7 +107,7 @@ class Endpoint:
         self._lock = threading.Lock()
 
     @property
-    def asked(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Sentences, in the order in which they came."""
         return [sentence_of(payload) for payload in self.payloads]
 

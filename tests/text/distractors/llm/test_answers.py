@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from xsent.data.clsd_files import read_rows
-from xsent.text.distractors.llm.answers import Rules, distractors_of, folded, listed
+from xsent.data.test_sets.clsd_files import read_rows
+from xsent.text.distractors.llm.answers import Rules, fold, list_items, parse_distractors
 from xsent.text.distractors.llm.prompt import Text
 
 RULES = Rules(max_length_ratio=3.0, wrong_language=0.9)
@@ -24,14 +24,14 @@ GOOD = ("Der Zug nach Berlin fährt morgen um acht Uhr ab.", "Der Zug nach Breme
         "1. eins\r\n2. zwei\r\n",
         "Here are the sentences:\n1. eins\n2. zwei",
         "Hier sind sie:\n\n```\n1. eins\n2. zwei\n```",
-        "```json\n[\"eins\", \"zwei\"]\n```",
+        '```json\n["eins", "zwei"]\n```',
         '["eins",\n "zwei"]',
         'Sure:\n["eins", "zwei"]',
         'Sure:\n```json\n["eins", "zwei"]\n```',
     ],
-)  # fmt: skip
+)
 def test_a_list_is_read_in_each_of_its_forms(answer: str) -> None:
-    assert listed(answer) == ["eins", "zwei"]
+    assert list_items(answer) == ["eins", "zwei"]
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ def test_a_list_is_read_in_each_of_its_forms(answer: str) -> None:
 )
 def test_what_is_no_list_or_more_than_one_is_an_error(answer: str) -> None:
     with pytest.raises(ValueError, match=r"^expected .*found"):
-        distractors_of(answer, TEXT, 2, RULES)
+        parse_distractors(answer, TEXT, 2, RULES)
 
 
 def test_numbers_at_the_start_of_a_sentence_stay() -> None:
-    assert listed("1. 5 Männer kamen.\n2. 1,5 Millionen kamen.\n3. 2. Liga: 3.5 Tore") == [
+    assert list_items("1. 5 Männer kamen.\n2. 1,5 Millionen kamen.\n3. 2. Liga: 3.5 Tore") == [
         "5 Männer kamen.",
         "1,5 Millionen kamen.",
         "2. Liga: 3.5 Tore",
@@ -71,25 +71,25 @@ def test_numbers_at_the_start_of_a_sentence_stay() -> None:
 
 @pytest.mark.parametrize("quotes", ['""', "“”", "„“", "«»", "''"])
 def test_quotes_around_a_distractor_go_unless_its_text_has_them_too(quotes: str) -> None:
-    quoted = [f"{quotes[0]}{one}{quotes[1]}" for one in GOOD]
+    quoted = [f"{quotes[0]}{distractor}{quotes[1]}" for distractor in GOOD]
     for answer in ("\n".join(quoted), f"1. {quoted[0]}\n2. {quoted[1]}"):
-        assert distractors_of(answer, TEXT, 2, RULES) == GOOD
+        assert parse_distractors(answer, TEXT, 2, RULES) == GOOD
         text = Text("deu", f"{quotes[0]}{TEXT.text}{quotes[1]}")
-        assert distractors_of(answer, text, 2, RULES) == tuple(quoted)
+        assert parse_distractors(answer, text, 2, RULES) == tuple(quoted)
 
 
 def test_quotes_around_parts_of_a_distractor_stay() -> None:
-    said = ('"Der Zug" nach Berlin fährt morgen um "acht"', '"Der Zug" nach Bremen fährt heute um "acht"')
-    assert distractors_of(f"1. {said[0]}\n2. {said[1]}", TEXT, 2, RULES) == said
+    answers = ('"Der Zug" nach Berlin fährt morgen um "acht"', '"Der Zug" nach Bremen fährt heute um "acht"')
+    assert parse_distractors(f"1. {answers[0]}\n2. {answers[1]}", TEXT, 2, RULES) == answers
 
 
 @pytest.mark.parametrize(
-    ("second", "why"),
+    ("second", "reason"),
     [
         ("...", "a distractor has no words"),
         ("+ %", "a distractor has no words"),
         ("der zug nach BERLIN fährt heute  um acht Uhr ab", "a distractor equals the text"),
-        ("Der Zug nach Berlin fährt morgen, um acht Uhr, ab!", "a distractor is there twice"),
+        ("Der Zug nach Berlin fährt morgen, um acht Uhr, ab!", "two distractors are equal"),
         ("Zug.", "a distractor is shorter than its text by too much"),
         ("Der Zug nach Berlin " * 10, "a distractor is longer than its text by too much"),
         ("The train to Berlin leaves tomorrow at eight o'clock.", "a distractor is in eng, not in deu"),
@@ -97,15 +97,15 @@ def test_quotes_around_parts_of_a_distractor_stay() -> None:
         ("Der Zug\u2028nach Bremen fährt heute um acht Uhr ab.", "a distractor has a line break or another control"),
     ],
 )
-def test_a_distractor_that_will_not_do_is_an_error_that_says_why(second: str, why: str) -> None:
-    with pytest.raises(ValueError, match=f"^{why}"):
-        distractors_of(f"1. {GOOD[0]}\n2. {second}", TEXT, 2, RULES)
+def test_a_distractor_that_will_not_do_is_an_error_that_says_why(second: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"^{reason}"):
+        parse_distractors(f"1. {GOOD[0]}\n2. {second}", TEXT, 2, RULES)
 
 
 def test_the_limit_of_length_is_a_ratio_both_ways() -> None:
     def allowed(length: int) -> bool:
         try:
-            distractors_of("1. " + "b" * length, Text("und", "a" * 100), 1, Rules(2.0, None))
+            parse_distractors("1. " + "b" * length, Text("und", "a" * 100), 1, Rules(2.0, None))
         except ValueError:
             return False
         return True
@@ -115,7 +115,7 @@ def test_the_limit_of_length_is_a_ratio_both_ways() -> None:
 
 def test_languages_are_not_looked_at_where_that_is_off() -> None:
     english = "The train to Berlin leaves tomorrow at eight o'clock."
-    assert distractors_of(f"1. {english}", TEXT, 1, Rules(3.0, None)) == (english,)
+    assert parse_distractors(f"1. {english}", TEXT, 1, Rules(3.0, None)) == (english,)
 
 
 @pytest.mark.parametrize(
@@ -133,17 +133,17 @@ def test_languages_are_not_looked_at_where_that_is_off() -> None:
     ],
 )
 def test_nothing_is_said_of_a_language_that_cannot_be_told(language: str, text: str, distractor: str) -> None:
-    assert distractors_of(f"1. {distractor}", Text(language, text), 1, RULES) == (distractor,)
+    assert parse_distractors(f"1. {distractor}", Text(language, text), 1, RULES) == (distractor,)
 
 
 def test_two_texts_that_read_the_same_fold_to_the_same() -> None:
-    assert folded("Straße, 5 km") == folded("STRASSE 5 ㎞!")
-    assert folded("Er kommt nicht.") != folded("Er kommt nie.")
-    assert folded("कि") != folded("की")  # vowel signs are marks, and letters to who reads them
+    assert fold("Straße, 5 km") == fold("STRASSE 5 ㎞!")
+    assert fold("Er kommt nicht.") != fold("Er kommt nie.")
+    assert fold("कि") != fold("की")  # vowel signs are marks, and letters to who reads them
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("Es gab 1.5 Punkte.", "Es gab 15 Punkte."),
         ("Es waren -5 Grad.", "Es waren 5 Grad."),
@@ -154,13 +154,13 @@ def test_two_texts_that_read_the_same_fold_to_the_same() -> None:
         ("Um 5% mehr.", "Um 5 mehr."),
     ],
 )
-def test_numbers_that_differ_by_a_sign_alone_do_not_read_the_same(one: str, other: str) -> None:
-    assert folded(one) != folded(other)
-    assert distractors_of(f"1. {one}", Text("und", other), 1, Rules(3.0, None)) == (one,)
+def test_numbers_that_differ_by_a_sign_alone_do_not_read_the_same(first: str, second: str) -> None:
+    assert fold(first) != fold(second)
+    assert parse_distractors(f"1. {first}", Text("und", second), 1, Rules(3.0, None)) == (first,)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("Das war 1998.", "Das war 1998"),
         ("Er (5) kam 3 - 4 Mal.", "Er 5, kam 3 4 Mal"),
@@ -169,8 +169,8 @@ def test_numbers_that_differ_by_a_sign_alone_do_not_read_the_same(one: str, othe
         ("Die U-Bahn, Covid-19 -", "Die UBahn Covid 19"),
     ],
 )
-def test_punctuation_that_is_of_no_number_is_not_read(one: str, other: str) -> None:
-    assert folded(one) == folded(other)
+def test_punctuation_that_is_of_no_number_is_not_read(first: str, second: str) -> None:
+    assert fold(first) == fold(second)
 
 
 def test_nearly_all_released_answers_would_do(shared_data: Path) -> None:
@@ -179,9 +179,9 @@ def test_nearly_all_released_answers_would_do(shared_data: Path) -> None:
     refused = 0
     for row in rows:
         for language, distractors in row.distractors.items():
-            said = "\n".join(f"{number}. {one}" for number, one in enumerate(distractors, start=1))
+            answer = "\n".join(f"{number}. {distractor}" for number, distractor in enumerate(distractors, start=1))
             try:
-                distractors_of(said, Text(language, row.texts[language]), 4, RULES)
+                parse_distractors(answer, Text(language, row.texts[language]), 4, RULES)
             except ValueError:
                 refused += 1
     assert refused / (2 * len(rows)) < 0.02  # the paper's own check found more than 98 % of the distractors acceptable

@@ -1,81 +1,70 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
+import json
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.text.distractors.llm.conftest import KEY
-from tests.text.distractors.llm.endpoint import Endpoint, error, good
-from xsent.text.distractors.llm.client import Client, Patience
+from tests.text.distractors.llm.conftest import KEY, lines_of
+from tests.text.distractors.llm.endpoint import Endpoint, Reply, error, good
+from xsent.text.distractors.llm.api_key import Secrets, without_credentials
+from xsent.text.distractors.llm.budget import NO_USAGE, Limits, Prices, Spending, Usage
+from xsent.text.distractors.llm.client import Client, Patience, upper_bound
 from xsent.text.distractors.llm.ledger import Ledger
 from xsent.text.distractors.llm.prompt import Call
-from xsent.text.distractors.llm.secret import Secrets, without_credentials
-from xsent.text.distractors.llm.spending import NOTHING, Limits, Prices, Spending, Usage
 
-PATIENCE = Patience(timeout=5.0, tries=6, first_wait=1.0, longest_wait=10.0, give_up_after=3)
+NO_LIMITS = Limits(None, None)
+PATIENCE = Patience(timeout=5.0, tries=4, give_up_after=3)
 CALL = Call("model-1", ({"role": "user", "content": "Sag etwas.\nEr kommt heute."},), {"max_tokens": 100}, 1)
 
 
-def waits(endpoint: Endpoint, tmp_path: Path) -> list[float]:
-    """Seconds that a client has waited before it had an answer."""
-    waited: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-
-    async def ask() -> None:
-        with Ledger(tmp_path / "ledger.jsonl", "model-1") as ledger:
-            spending = Spending(NOTHING, Prices(None, None), Limits(None, None))
-            client = Client(
-                base_url=endpoint.url, key=KEY, key_env="A_KEY", ledger=ledger, spending=spending,
-                concurrency=1, patience=PATIENCE, sleep=sleep,
-            )  # fmt: skip
-            await client.ask(CALL)
+async def ask(endpoint: Endpoint, tmp_path: Path, *calls: Call, limits: Limits = NO_LIMITS) -> Client:
+    """Ask with a new client and ledger; returns the closed client."""
+    with Ledger(tmp_path / "ledger.jsonl", "model-1") as ledger:
+        spending = Spending(NO_USAGE, Prices(None, None), limits)
+        client = Client(
+            base_url=endpoint.url,
+            key=KEY,
+            key_env="A_KEY",
+            ledger=ledger,
+            spending=spending,
+            concurrency=3,
+            patience=PATIENCE,
+        )
+        try:
+            await asyncio.gather(*(client.ask(call) for call in calls))
+        finally:
             await client.close()
-
-    asyncio.run(ask())
-    return waited
+    return client
 
 
-def test_waits_double_up_to_the_longest_and_half_of_each_is_chance(endpoint: Endpoint, tmp_path: Path) -> None:
-    endpoint.script = [error(500)] * 5
-    found = waits(endpoint, tmp_path)
-    for seconds, most in zip(found, (1, 2, 4, 8, 10), strict=True):
-        assert most / 2 <= seconds <= most
-    (tmp_path / "ledger.jsonl").unlink()
-    endpoint.script = [error(500)] * 5
-    assert waits(endpoint, tmp_path) == found  # chance of the question's own, so that a run can be repeated
-    others = {PATIENCE.wait(str(key), 1, None) for key in range(20)}
-    assert len(others) == 20
+def test_waits_grow_and_an_endpoint_is_given_the_time_it_asks_for(
+    endpoint: Endpoint, tmp_path: Path, waits: list[float]
+) -> None:
+    endpoint.script = [error(500), error(500), error(429, Retry_After="7")]
+    asyncio.run(ask(endpoint, tmp_path, CALL))
+    first, second, requested = waits
+    assert 0 < first <= 0.5 < second <= 1
+    assert requested == 7
 
 
-def test_an_endpoint_is_given_the_time_it_asks_for(endpoint: Endpoint, tmp_path: Path) -> None:
-    date = email.utils.formatdate(time.time() + 9, usegmt=True)
-    past = email.utils.formatdate(0, usegmt=True)
-    asked = ["7", date, "100000", past, "soon"]
-    endpoint.script = [error(429, Retry_After=value) for value in asked]
-    seven, of_date, longest, of_past, unread = waits(endpoint, tmp_path)
-    assert seven == 7
-    assert 4 < of_date <= 9
-    assert longest == 10
-    assert 4 <= of_past <= 8
-    assert 5 <= unread <= 10
-
-
-@pytest.mark.parametrize("value", ["-5", "nan", "inf", ""])
-def test_a_time_that_makes_no_sense_is_not_heeded(endpoint: Endpoint, tmp_path: Path, value: str) -> None:
-    endpoint.script = [error(429, Retry_After=value)]
-    (seconds,) = waits(endpoint, tmp_path)
-    assert 0.5 <= seconds <= 1
+def test_each_try_counts_against_the_limit(endpoint: Endpoint, tmp_path: Path) -> None:
+    # Each try may use the bound; the endpoint reports 30 tokens for the failed ones, so the third does not fit.
+    bound = upper_bound(CALL).total
+    body = json.dumps({"error": {"message": "busy"}, "usage": {"prompt_tokens": 20, "completion_tokens": 10}})
+    endpoint.otherwise = lambda payload: Reply(body, 500)
+    with pytest.raises(ValueError, match=r"stopped at maker\.limit_tokens"):
+        asyncio.run(ask(endpoint, tmp_path, CALL, limits=Limits(None, bound + 30)))
+    assert len(endpoint.payloads) == 2
+    assert [line["usage_from"] for line in lines_of(tmp_path / "ledger.jsonl")] == ["endpoint"] * 2
 
 
 def test_a_limit_waits_for_what_is_under_way_before_it_stops() -> None:
     async def two_of_ten_tokens_within_fifteen() -> Usage:
-        spending = Spending(NOTHING, Prices(None, None), Limits(None, 15))
+        spending = Spending(NO_USAGE, Prices(None, None), Limits(None, 15))
         await spending.reserve(Usage(5, 5))
         second = asyncio.create_task(spending.reserve(Usage(5, 5)))
         await asyncio.sleep(0)
@@ -92,7 +81,7 @@ def test_a_limit_waits_for_what_is_under_way_before_it_stops() -> None:
 
 def test_what_was_used_is_counted_even_where_the_wait_to_say_so_is_cut_short() -> None:
     async def cancelled_while_it_settles() -> Spending:
-        spending = Spending(NOTHING, Prices(None, None), Limits(None, 15))
+        spending = Spending(NO_USAGE, Prices(None, None), Limits(None, 15))
         await spending.reserve(Usage(5, 5))
         async with spending._changed:  # so that others wait
             settling = asyncio.create_task(spending.settle(Usage(5, 5), Usage(3, 2)))
@@ -107,8 +96,8 @@ def test_what_was_used_is_counted_even_where_the_wait_to_say_so_is_cut_short() -
 
 def test_a_secret_goes_in_whatever_form_it_is_repeated() -> None:
     secrets = Secrets('a/b+c d"efgh', "short")
-    assert secrets.masked('key a/b+c d"efgh, a%2Fb%2Bc%20d%22efgh, a/b+c d\\"efgh, short') == "key ***, ***, ***, short"
-    assert Secrets().masked("nothing is secret") == "nothing is secret"
+    assert secrets.mask('key a/b+c d"efgh, a%2Fb%2Bc%20d%22efgh, a/b+c d\\"efgh, short') == "key ***, ***, ***, short"
+    assert Secrets().mask("nothing is secret") == "nothing is secret"
 
 
 def test_an_address_is_said_without_user_and_password() -> None:
@@ -132,16 +121,6 @@ def test_the_first_answer_lets_the_others_go_side_by_side(endpoint: Endpoint, tm
 
     endpoint.otherwise = slow  # type: ignore[assignment]
 
-    async def ask() -> None:
-        with Ledger(tmp_path / "ledger.jsonl", "model-1") as ledger:
-            spending = Spending(NOTHING, Prices(None, None), Limits(None, None))
-            client = Client(
-                base_url=endpoint.url, key=KEY, key_env="A_KEY", ledger=ledger, spending=spending,
-                concurrency=3, patience=PATIENCE,
-            )  # fmt: skip
-            await asyncio.gather(*(client.ask(CALL._replace(attempt=number)) for number in range(4)))
-            await client.close()
-
-    asyncio.run(ask())
+    asyncio.run(ask(endpoint, tmp_path, *(CALL._replace(attempt=number) for number in range(4))))
     assert order[:2] == ["begun", "done"]
     assert order[2:5] == ["begun"] * 3

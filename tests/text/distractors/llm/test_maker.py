@@ -25,19 +25,19 @@ from tests.text.distractors.llm.endpoint import (
     Reply,
     Reset,
     Stall,
+    answer_with,
     completion,
     error,
     good,
     html,
     numbered,
     partial,
-    says,
     sentence_of,
 )
+from xsent.text.distractors.llm.budget import Usage
 from xsent.text.distractors.llm.maker import LlmMaker
 from xsent.text.distractors.llm.prompt import Call
-from xsent.text.distractors.llm.spending import Usage
-from xsent.text.distractors.maker import Made, Request
+from xsent.text.distractors.protocol import DistractorResult, Request
 
 Maker = Callable[..., LlmMaker]
 
@@ -59,7 +59,7 @@ def requests(count: int = 1) -> list[Request]:
     return [Request(str(number), "deu", text) for number, text in enumerate(SENTENCES[:count], start=1)]
 
 
-def made(maker: LlmMaker, count: int = 1) -> list[Made]:
+def run(maker: LlmMaker, count: int = 1) -> list[DistractorResult]:
     return list(maker.make(requests(count), progress=False))
 
 
@@ -82,15 +82,15 @@ def test_each_text_gets_its_distractors_in_the_order_of_the_requests(maker: Make
         return good(payload)
 
     endpoint.otherwise = slower_at_first
-    found = made(maker(), 6)
-    assert [one.request for one in found] == requests(6)
-    assert [one.distractors for one in found] == [expected(text) for text in SENTENCES]
-    assert {one.failure for one in found} == {""}
+    results = run(maker(), 6)
+    assert [result.request for result in results] == requests(6)
+    assert [result.distractors for result in results] == [expected(text) for text in SENTENCES]
+    assert {result.failure for result in results} == {""}
     assert len(endpoint.payloads) == 6
 
 
 def test_the_request_is_that_of_the_paper(maker: Maker, endpoint: Endpoint) -> None:
-    made(maker())
+    run(maker())
     (payload,) = endpoint.payloads
     assert endpoint.paths == ["/v1/chat/completions"]
     assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
@@ -104,8 +104,8 @@ def test_the_request_is_that_of_the_paper(maker: Maker, endpoint: Endpoint) -> N
 
 
 def test_a_seed_and_other_parameters_are_sent_where_they_are_given(maker: Maker, endpoint: Endpoint) -> None:
-    endpoint.script = [says("nothing of use")]
-    made(maker(seed=7, max_tokens=None, parameters={"max_completion_tokens": 900, "logit_bias": None}))
+    endpoint.script = [answer_with("nothing of use")]
+    run(maker(seed=7, max_tokens=None, parameters={"max_completion_tokens": 900, "logit_bias": None}))
     first, again = endpoint.payloads
     assert (first["seed"], first["max_completion_tokens"]) == (7, 900)
     assert again == {**first, "seed": 8}  # with the first one's it could only say the same
@@ -114,9 +114,9 @@ def test_a_seed_and_other_parameters_are_sent_where_they_are_given(maker: Maker,
 
 def test_two_equal_texts_are_asked_about_once(maker: Maker, endpoint: Endpoint) -> None:
     twice = [*requests(2), Request("7", "deu", SENTENCES[0])]
-    found = list(maker().make(twice, progress=False))
-    assert found[2].distractors == found[0].distractors
-    assert sorted(endpoint.asked) == sorted(SENTENCES[:2])
+    results = list(maker().make(twice, progress=False))
+    assert results[2].distractors == results[0].distractors
+    assert sorted(endpoint.sentences) == sorted(SENTENCES[:2])
 
 
 def test_no_more_texts_are_asked_about_at_a_time_than_may_be(maker: Maker, endpoint: Endpoint) -> None:
@@ -125,15 +125,15 @@ def test_no_more_texts_are_asked_about_at_a_time_than_may_be(maker: Maker, endpo
         return good(payload)
 
     endpoint.otherwise = slow
-    made(maker(concurrency=2), 6)
+    run(maker(concurrency=2), 6)
     assert endpoint.most_at_a_time == 2
 
 
 def test_it_works_beside_an_event_loop_that_is_busy(maker: Maker) -> None:
-    async def in_a_notebook() -> list[Made]:
-        return made(maker(), 2)
+    async def in_a_notebook() -> list[DistractorResult]:
+        return run(maker(), 2)
 
-    assert [one.failure for one in asyncio.run(in_a_notebook())] == ["", ""]
+    assert [result.failure for result in asyncio.run(in_a_notebook())] == ["", ""]
 
 
 # ---- the ledger
@@ -141,7 +141,7 @@ def test_it_works_beside_an_event_loop_that_is_busy(maker: Maker) -> None:
 
 def test_a_line_of_the_ledger_tells_what_was_asked_and_answered_and_used(maker: Maker, endpoint: Endpoint) -> None:
     model = maker(base_url=endpoint.url.replace("http://", "http://someone:pass-word-123@"))
-    made(model)
+    run(model)
     (line,) = ledger_of(model)
     assert line["answer"] == numbered(SENTENCES[0])
     assert line["request"] == {
@@ -161,30 +161,30 @@ def test_a_line_of_the_ledger_tells_what_was_asked_and_answered_and_used(maker: 
 def test_a_second_run_sends_nothing_and_needs_no_key(
     maker: Maker, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = made(maker(), 3)
+    first = run(maker(), 3)
     monkeypatch.delenv("OPENAI_API_KEY")
     again = maker()
-    assert made(again, 3) == first
+    assert run(again, 3) == first
     assert len(endpoint.payloads) == 3
     assert (again.totals.requests, again.totals.answers, again.totals.usage) == (0, 0, Usage(0, 0))
     assert (again.totals.answers_before, again.totals.usage_before) == (3, Usage(300, 150))
 
 
 def test_an_answer_that_was_cut_off_in_the_ledger_is_asked_for_again(maker: Maker, endpoint: Endpoint) -> None:
-    first = made(maker(concurrency=1), 3)
+    first = run(maker(concurrency=1), 3)
     path = Path(str(maker().ledger))
     content = path.read_bytes()
     path.write_bytes(content[:-40])
-    assert made(maker(), 3) == first
+    assert run(maker(), 3) == first
     assert len(endpoint.payloads) == 4
     assert len(lines_of(path)) == 3
 
 
 def test_another_model_prompt_or_parameter_is_another_question(maker: Maker, endpoint: Endpoint) -> None:
     for values in ({}, {"model": "model-2"}, {"temperature": 0.5}, {"prompt": "{count} {language}\n{sentence}"}):
-        made(maker(**values))
+        run(maker(**values))
     assert len(endpoint.payloads) == 4
-    made(maker(base_url=endpoint.url + "/", concurrency=1, attempts=7))
+    run(maker(base_url=endpoint.url + "/", concurrency=1, attempts=7))
     assert len(endpoint.payloads) == 4
 
 
@@ -193,14 +193,14 @@ import json, sys
 from xsent.text.distractors.llm.answers import Rules
 from xsent.text.distractors.llm.client import Patience
 from xsent.text.distractors.llm.maker import LlmMaker
-from xsent.text.distractors.llm.spending import Prices
-from xsent.text.distractors.maker import Request
+from xsent.text.distractors.llm.budget import Prices
+from xsent.text.distractors.protocol import Request
 
 config, rows = json.loads(sys.argv[1])
 for name, kind in (("rules", Rules), ("patience", Patience), ("prices", Prices)):
     config[name] = kind(**config[name])
-for one in LlmMaker(**config).make([Request(*row) for row in rows], progress=False):
-    print(one.request.id, flush=True)
+for result in LlmMaker(**config).make([Request(*row) for row in rows], progress=False):
+    print(result.request.id, flush=True)
 """
 
 
@@ -219,9 +219,12 @@ def test_a_run_that_is_interrupted_leaves_a_ledger_with_which_it_continues(
     model = maker(concurrency=1)
     config = {**published, "model": "model-1", "base_url": endpoint.url, "concurrency": 1, "ledger": str(model.ledger)}
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, json.dumps([_bare(config), requests(2)])], cwd=ROOT,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", PROGRAM, json.dumps([_bare(config), requests(2)])],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "1\n"
     deadline = time.monotonic() + 60
@@ -234,13 +237,13 @@ def test_a_run_that_is_interrupted_leaves_a_ledger_with_which_it_continues(
     assert "KeyboardInterrupt" in errors
     assert KEY not in errors
     assert [line.get("lost") for line in ledger_of(model)] == [None, "interrupted"]
-    assert [one.failure for one in made(model, 2)] == ["", ""]
+    assert [result.failure for result in run(model, 2)] == ["", ""]
     assert len(endpoint.payloads) == 3
 
 
 def test_an_answer_that_cannot_be_written_stops_everything(maker: Maker, endpoint: Endpoint) -> None:
     with pytest.raises(OSError, match="No space left"):
-        made(maker(ledger="/dev/full"), 6)
+        run(maker(ledger="/dev/full"), 6)
     assert len(endpoint.payloads) == 1
 
 
@@ -256,7 +259,7 @@ def test_a_ledger_that_cannot_be_written_is_said_before_anything_is_sent(
     else:
         path.write_text("")
         path = path / "ledger.jsonl"
-    for work in (made, lambda model: model.plan(requests())):
+    for work in (run, lambda model: model.plan(requests())):
         with pytest.raises(OSError, match=str(tmp_path / "there")):
             work(maker(ledger=str(path)))
     assert not endpoint.payloads
@@ -264,60 +267,62 @@ def test_a_ledger_that_cannot_be_written_is_said_before_anything_is_sent(
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes to every file")
 def test_a_ledger_that_is_read_only_is_said_before_anything_is_sent(maker: Maker, endpoint: Endpoint) -> None:
-    made(maker())
+    run(maker())
     Path(str(maker().ledger)).chmod(0o400)
-    for work in (lambda: made(maker(), 2), lambda: maker().plan(requests(2))):
+    for work in (lambda: run(maker(), 2), lambda: maker().plan(requests(2))):
         with pytest.raises(PermissionError):
             work()
     assert len(endpoint.payloads) == 1
-    assert len(made(maker())) == 1  # nothing is to be written
+    assert len(run(maker())) == 1  # nothing is to be written
 
 
 def test_two_runs_do_not_share_a_ledger_at_a_time(maker: Maker) -> None:
     running = maker().make(requests(2), progress=False)
     next(running)
     with pytest.raises(BlockingIOError, match="another process"):
-        made(maker(), 1)
+        run(maker(), 1)
 
 
 # ---- answers that will not do
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
+    ("answer", "reason"),
     [
         ("1. Nur einer hat den Vertrag mit dem Nachbarland gesehen.", "expected 4 distractors, found 1"),
         (FRENCH, "a distractor is in fra, not in deu"),
         (numbered(SENTENCES[0]).replace("nicht", ""), "a distractor equals the text"),
-        (numbered(SENTENCES[0]).replace("nicht", "HEUTE"), "a distractor is there twice"),
+        (numbered(SENTENCES[0]).replace("nicht", "HEUTE"), "two distractors are equal"),
         ("I cannot help with that.", "expected numbered or quoted lines, or a list in JSON, found something else"),
     ],
 )
-def test_an_answer_that_will_not_do_is_asked_for_again(maker: Maker, endpoint: Endpoint, answer: str, why: str) -> None:
-    endpoint.script = [says(answer)]
+def test_an_answer_that_will_not_do_is_asked_for_again(
+    maker: Maker, endpoint: Endpoint, answer: str, reason: str
+) -> None:
+    endpoint.script = [answer_with(answer)]
     model = maker()
-    (found,) = made(model)
-    assert found.distractors == expected(SENTENCES[0])
+    (result,) = run(model)
+    assert result.distractors == expected(SENTENCES[0])
     assert [line["request"]["attempt"] for line in ledger_of(model)] == [1, 2]  # type: ignore[index]
-    endpoint.otherwise = says(answer)
-    (failed,) = made(maker(model="model-2"))
+    endpoint.otherwise = answer_with(answer)
+    (failed,) = run(maker(model="model-2"))
     assert failed.distractors == ()
-    assert failed.failure == f"no usable answer in 3: {why}"
+    assert failed.failure == f"no usable answer in 3: {reason}"
     assert len(endpoint.payloads) == 5
-    assert made(maker(model="model-2")) == [failed]
+    assert run(maker(model="model-2")) == [failed]
     assert len(endpoint.payloads) == 5
 
 
 def test_an_answer_without_an_end_will_not_do(maker: Maker, endpoint: Endpoint) -> None:
-    endpoint.otherwise = says(numbered(SENTENCES[0]), finish_reason="length")
-    (found,) = made(maker(attempts=2))
-    assert found.failure == "no usable answer in 2: the answer was cut off at max_tokens"
+    endpoint.otherwise = answer_with(numbered(SENTENCES[0]), finish_reason="length")
+    (result,) = run(maker(attempts=2))
+    assert result.failure == "no usable answer in 2: the answer was cut off at max_tokens"
 
 
 def test_a_fenced_list_in_json_will_do(maker: Maker, endpoint: Endpoint) -> None:
-    endpoint.script = [says(f"```json\n{json.dumps(expected(SENTENCES[0]))}\n```")]
-    (found,) = made(maker())
-    assert found.distractors == expected(SENTENCES[0])
+    endpoint.script = [answer_with(f"```json\n{json.dumps(expected(SENTENCES[0]))}\n```")]
+    (result,) = run(maker())
+    assert result.distractors == expected(SENTENCES[0])
 
 
 # ---- errors that may pass
@@ -348,8 +353,8 @@ PASSING_AFTER_THE_FIRST = {
 @pytest.mark.parametrize("name", PASSING)
 def test_an_error_that_may_pass_is_tried_again(maker: Maker, endpoint: Endpoint, name: str) -> None:
     endpoint.script = [PASSING[name]]
-    (found,) = made(maker())
-    assert found.distractors == expected(SENTENCES[0])
+    (result,) = run(maker())
+    assert result.distractors == expected(SENTENCES[0])
     assert len(endpoint.payloads) == 2
 
 
@@ -363,13 +368,13 @@ def test_an_error_that_stays_costs_so_many_tries_and_the_other_texts_go_on(
 
     endpoint.otherwise = broken_for_one
     model = maker()
-    found = made(model, 3)
-    assert [bool(one.distractors) for one in found] == [True, False, True]
-    assert found[1].failure.startswith("no answer in 3 tries, the last: ")
-    assert endpoint.asked.count(SENTENCES[1]) == 3
+    results = run(model, 3)
+    assert [bool(result.distractors) for result in results] == [True, False, True]
+    assert results[1].failure.startswith("no answer in 3 tries, the last: ")
+    assert endpoint.sentences.count(SENTENCES[1]) == 3
     assert len(endpoint.payloads) == 5
     endpoint.otherwise = good  # a text without an answer is asked about again by the next run
-    assert made(model, 3)[1].distractors == expected(SENTENCES[1])
+    assert run(model, 3)[1].distractors == expected(SENTENCES[1])
     assert len(endpoint.payloads) == 6
 
 
@@ -380,8 +385,8 @@ def test_a_stalled_answer_is_given_up_in_time_even_when_bytes_trickle(
     endpoint.script = [lambda payload: Stall(seconds)]
     model = maker(patience={"timeout": 1.5})
     start = time.perf_counter()
-    (found,) = made(model)
-    assert found.distractors == expected(SENTENCES[0])
+    (result,) = run(model)
+    assert result.distractors == expected(SENTENCES[0])
     assert time.perf_counter() - start < 30  # and not for ever
     assert [line.get("lost") for line in ledger_of(model)] == ["no whole answer within 1.5 s", None]
 
@@ -391,12 +396,12 @@ def test_an_endpoint_that_stops_answering_stops_the_run(maker: Maker, endpoint: 
     endpoint.otherwise = error(500)
     model = maker(concurrency=1)
     with pytest.raises(ConnectionError, match=r"3 tries.*500.*keeps 1 answers, the same command continues") as at:
-        made(model, 6)
+        run(model, 6)
     assert len(endpoint.payloads) == 1 + 2 * 3
     assert KEY not in str(at.value)
     assert model.totals.requests == 7
     endpoint.otherwise = good
-    assert [one.failure for one in made(model, 6)] == [""] * 6
+    assert [result.failure for result in run(model, 6)] == [""] * 6
 
 
 # ---- errors that will not pass
@@ -424,12 +429,12 @@ FATAL = {
 @pytest.mark.parametrize("name", FATAL)
 def test_what_is_wrong_for_all_requests_is_sent_once(maker: Maker, endpoint: Endpoint, name: str) -> None:
     endpoint.otherwise, kind, message = FATAL[name]
-    with pytest.raises(kind, match=message) as found:
-        made(maker(), 6)
+    with pytest.raises(kind, match=message) as error:
+        run(maker(), 6)
     assert len(endpoint.payloads) == 1
-    assert KEY not in str(found.value)
-    assert KEY not in repr(found.value.__context__)
-    assert len(str(found.value)) < 600
+    assert KEY not in str(error.value)
+    assert KEY not in repr(error.value.__context__)
+    assert len(str(error.value)) < 600
 
 
 def test_a_key_that_is_refused_later_stops_the_run_and_keeps_what_is_under_way(
@@ -449,16 +454,16 @@ def test_a_key_that_is_refused_later_stops_the_run_and_keeps_what_is_under_way(
     endpoint.otherwise = refused_while_another_answers
     model = maker(concurrency=2)
     with pytest.raises(PermissionError, match="401"):
-        made(model, 6)
+        run(model, 6)
     assert len(endpoint.payloads) == 3
     assert [line["answer"] for line in ledger_of(model)] == [numbered(SENTENCES[0]), numbered(SENTENCES[2])]
 
 
 def test_a_text_that_the_endpoint_refuses_does_not_stop_the_others(maker: Maker, endpoint: Endpoint) -> None:
     endpoint.script = [error(400, "filtered", "content_filter")]
-    found = made(maker(concurrency=1), 2)
-    assert found[0].failure == "the endpoint refused it: answered 400 (filtered)"
-    assert found[1].distractors == expected(SENTENCES[1])
+    results = run(maker(concurrency=1), 2)
+    assert results[0].failure == "the endpoint refused it: answered 400 (filtered)"
+    assert results[1].distractors == expected(SENTENCES[1])
     assert len(endpoint.payloads) == 2
 
 
@@ -479,13 +484,13 @@ def test_a_text_that_alone_is_not_taken_does_not_stop_the_others(maker: Maker, e
 
     endpoint.otherwise = too_long_for_one
     model = maker(concurrency=1)
-    found = made(model, 3)
-    assert [bool(one.distractors) for one in found] == [True, False, True]
-    assert found[1].failure.startswith("the endpoint refused it: answered 4")
-    assert "too long" in found[1].failure
+    results = run(model, 3)
+    assert [bool(result.distractors) for result in results] == [True, False, True]
+    assert results[1].failure.startswith("the endpoint refused it: answered 4")
+    assert "too long" in results[1].failure
     assert len(endpoint.payloads) == 3  # the same words would be refused again
     # The next run begins with that text; its ledger says that the endpoint takes others.
-    assert [bool(one.distractors) for one in made(model, 4)] == [True, False, True, True]
+    assert [bool(result.distractors) for result in run(model, 4)] == [True, False, True, True]
     assert len(endpoint.payloads) == 5
 
 
@@ -493,12 +498,12 @@ def test_texts_in_a_row_that_are_not_taken_stop_the_run(maker: Maker, endpoint: 
     endpoint.script = [good]
     endpoint.otherwise = error(400, "bad")
     with pytest.raises(ValueError, match=r"400 \(bad\): 2 texts in a row have no answer; a higher .*give_up_after"):
-        made(maker(concurrency=1), 6)
+        run(maker(concurrency=1), 6)
     assert len(endpoint.payloads) == 3
     endpoint.otherwise = lambda payload: (
         error(400, "bad")(payload) if sentence_of(payload) in SENTENCES[:3] else good(payload)
     )
-    assert [bool(one.distractors) for one in made(maker(patience={"give_up_after": 3}), 6)] == [
+    assert [bool(result.distractors) for result in run(maker(patience={"give_up_after": 3}), 6)] == [
         True,
         False,
         False,
@@ -509,7 +514,7 @@ def test_texts_in_a_row_that_are_not_taken_stop_the_run(maker: Maker, endpoint: 
 def test_the_first_request_that_is_not_taken_is_said_with_its_length(maker: Maker, endpoint: Endpoint) -> None:
     endpoint.otherwise = error(400, "bad")
     with pytest.raises(ValueError, match=r"does not take such requests, or not the first one, of \d+ bytes$"):
-        made(maker(), 6)
+        run(maker(), 6)
 
 
 def test_a_refused_connection_is_said_at_once(maker: Maker, endpoint: Endpoint) -> None:
@@ -517,12 +522,12 @@ def test_a_refused_connection_is_said_at_once(maker: Maker, endpoint: Endpoint) 
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with pytest.raises(ConnectionError, match=rf"http://127.0.0.1:{port}/v1: cannot be reached.*base_url"):
-        made(maker(base_url=f"http://127.0.0.1:{port}/v1"))
+        run(maker(base_url=f"http://127.0.0.1:{port}/v1"))
 
 
 def test_an_unknown_host_is_said_at_once(maker: Maker) -> None:
     with pytest.raises(ConnectionError, match=r"http://nowhere.invalid/v1: cannot be reached"):
-        made(maker(base_url="http://nowhere.invalid/v1"))
+        run(maker(base_url="http://nowhere.invalid/v1"))
 
 
 # ---- the key
@@ -533,22 +538,22 @@ def test_a_missing_key_is_said_before_any_request(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(ValueError, match=r"OPENAI_API_KEY is not set.*maker\.key_env=null"):
-        made(maker())
+        run(maker())
     monkeypatch.setenv("MY_KEY", "two words of a secret")
-    with pytest.raises(ValueError, match=r"MY_KEY: expected a key of visible ASCII characters, found others in it$"):
-        made(maker(key_env="MY_KEY"))
+    with pytest.raises(ValueError, match=r"MY_KEY: expected a key of visible ASCII characters, found others$"):
+        run(maker(key_env="MY_KEY"))
     assert not endpoint.payloads
 
 
 def test_an_endpoint_without_keys_is_not_sent_the_one_of_another(maker: Maker, endpoint: Endpoint) -> None:
-    assert made(maker(key_env=None))[0].distractors
+    assert run(maker(key_env=None))[0].distractors
     assert all(KEY not in value for value in endpoint.headers[0].values())
 
 
 def test_an_answer_that_repeats_the_key_is_kept_without_it(maker: Maker, endpoint: Endpoint) -> None:
-    endpoint.script = [good, says(f"Your key is {KEY}"), lambda payload: Reply(f'{{"choices": "{KEY}')]
+    endpoint.script = [good, answer_with(f"Your key is {KEY}"), lambda payload: Reply(f'{{"choices": "{KEY}')]
     model = maker(concurrency=1, patience={"tries": 2})
-    made(model, 2)
+    run(model, 2)
     assert [line.get("answer", line.get("body")) for line in ledger_of(model)][1:3] == [
         "Your key is ***",
         '{"choices": "***',
@@ -557,7 +562,7 @@ def test_an_answer_that_repeats_the_key_is_kept_without_it(maker: Maker, endpoin
 
 def test_libraries_say_nothing_of_requests(maker: Maker, caplog: pytest.LogCaptureFixture) -> None:
     logging.getLogger("httpx").setLevel(logging.DEBUG)
-    made(maker())
+    run(maker())
     assert not [record for record in caplog.records if record.name.partition(".")[0] in ("httpx", "httpx2", "openai")]
     assert KEY not in repr(vars(maker()))
 
@@ -565,12 +570,12 @@ def test_libraries_say_nothing_of_requests(maker: Maker, caplog: pytest.LogCaptu
 # ---- spending
 
 
-PRICES = {"_target_": "xsent.text.distractors.llm.spending.Prices", "prompt": 10.0, "completion": 40.0}
+PRICES = {"_target_": "xsent.text.distractors.llm.budget.Prices", "prompt": 10.0, "completion": 40.0}
 
 
 def test_tokens_and_their_cost_are_counted(maker: Maker) -> None:
     model = maker(prices=PRICES)
-    made(model, 3)
+    run(model, 3)
     # 3 answers of 100 and 50 tokens: 300 x 10 and 150 x 40 in millions.
     assert model.totals.usage == Usage(300, 150)
     assert model.totals.cost == pytest.approx(0.003 + 0.006)
@@ -583,7 +588,7 @@ def test_tokens_and_their_cost_are_counted(maker: Maker) -> None:
 def test_an_endpoint_that_does_not_count_is_taken_to_have_used_the_most(maker: Maker, endpoint: Endpoint) -> None:
     endpoint.otherwise = lambda payload: completion(numbered(sentence_of(payload)), usage=None)
     model = maker()
-    made(model)
+    run(model)
     prompt = endpoint.payloads[0]["messages"][0]["content"]
     assert model.totals.usage == Usage(len(prompt.encode()) + len("user") + 128, 2048)
     assert ledger_of(model)[0]["usage_from"] == "bound"
@@ -591,25 +596,25 @@ def test_an_endpoint_that_does_not_count_is_taken_to_have_used_the_most(maker: M
 
 def test_no_request_is_sent_that_could_exceed_the_limit(maker: Maker, endpoint: Endpoint) -> None:
     # A request uses 150 tokens, so the fourth fits beside three answers and the fifth does not beside four.
-    most = [maker(attempts=1).plan([request]).bound.total for request in requests(6)]
-    assert max(most) - min(most) < 150
-    limit = max(most) + 3 * 150
+    bounds = [maker(attempts=1).plan([request]).bound.total for request in requests(6)]
+    assert max(bounds) - min(bounds) < 150
+    limit = max(bounds) + 3 * 150
     with pytest.raises(ValueError, match=rf"stopped at maker\.limit_tokens={limit}.*with a higher limit the same comm"):
-        made(maker(limit_tokens=limit), 6)
+        run(maker(limit_tokens=limit), 6)
     assert len(endpoint.payloads) == 4
     with pytest.raises(ValueError, match="stopped at"):
-        made(maker(limit_tokens=limit), 6)
+        run(maker(limit_tokens=limit), 6)
     assert len(endpoint.payloads) == 4
-    assert len(made(maker(limit_tokens=None), 6)) == 6
+    assert len(run(maker(limit_tokens=None), 6)) == 6
     assert len(endpoint.payloads) == 6
 
 
 def test_a_limit_of_cost_counts_what_is_under_way(maker: Maker, endpoint: Endpoint) -> None:
     # A request may cost 2,048 x 40 / 1,000,000 = 0.08 and its prompt, and costs 0.003.
     with pytest.raises(ValueError, match=r"stopped at maker\.limit_cost=0\.05"):
-        made(maker(prices=PRICES, limit_cost=0.05), 6)
+        run(maker(prices=PRICES, limit_cost=0.05), 6)
     assert not endpoint.payloads
-    made(maker(prices=PRICES, limit_cost=0.15, concurrency=4), 6)
+    run(maker(prices=PRICES, limit_cost=0.15, concurrency=4), 6)
     assert endpoint.most_at_a_time == 1  # two at a time could cost 0.16
     assert len(endpoint.payloads) == 6
 
@@ -617,7 +622,7 @@ def test_a_limit_of_cost_counts_what_is_under_way(maker: Maker, endpoint: Endpoi
 def test_an_answer_that_was_lost_counts_as_spent(maker: Maker, endpoint: Endpoint) -> None:
     endpoint.script = [good, partial]
     model = maker(concurrency=1, limit_tokens=6_000)
-    made(model, 2)
+    run(model, 2)
     lost = ledger_of(model)[1]
     assert str(lost["lost"]).startswith("expected the JSON of a chat completion")
     usage = lost["usage"]
@@ -635,13 +640,13 @@ def test_tokens_of_what_is_no_answer_count_where_the_endpoint_says_so(
 ) -> None:
     endpoint.script = [good, lambda payload: Reply(json.dumps({"choices": [], "usage": COUNTED}), status)]
     model = maker(concurrency=1)
-    made(model, 2)
+    run(model, 2)
     assert model.totals.usage == Usage(200 + 70, 100 + 30)
     assert (model.totals.lost, model.totals.lost_usage) == (1, Usage(70, 30))
     line = ledger_of(model)[1]
     assert (line["usage"], line["usage_from"]) == (COUNTED, "endpoint")
     again = maker()
-    made(again, 2)
+    run(again, 2)
     assert again.totals.usage_before == Usage(270, 130)
 
 
@@ -649,7 +654,7 @@ def test_tokens_of_what_is_no_answer_count_where_the_endpoint_says_so(
 def test_an_answer_that_was_not_waited_for_may_be_on_the_bill(maker: Maker, endpoint: Endpoint, status: int) -> None:
     endpoint.script = [error(status, "gone")]
     model = maker()
-    made(model)
+    run(model)
     assert ledger_of(model)[0]["lost"] == f"answered {status} (gone)"
     assert ledger_of(model)[0]["usage_from"] == "bound"
     assert model.totals.usage.completion == 50 + 2_048
@@ -661,7 +666,7 @@ def test_an_answer_that_was_not_waited_for_may_be_on_the_bill(maker: Maker, endp
 def test_a_dry_run_sends_and_writes_nothing_and_needs_no_key(
     maker: Maker, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made(maker(), 2)
+    run(maker(), 2)
     before = sorted(tmp_path.rglob("*")), Path(str(maker().ledger)).read_bytes()
     monkeypatch.delenv("OPENAI_API_KEY")
     plan = maker(prices=PRICES).plan([*requests(6), *requests(6)])
@@ -677,7 +682,7 @@ def test_a_dry_run_sends_and_writes_nothing_and_needs_no_key(
 
 
 def test_a_dry_run_with_nothing_to_do_says_so(maker: Maker) -> None:
-    made(maker(), 2)
+    run(maker(), 2)
     plan = maker().plan(requests(2))
     assert plan[:5] == (2, 2, 2, 0, 0)
     assert plan.first_prompt == ""
@@ -687,12 +692,12 @@ def test_a_dry_run_with_nothing_to_do_says_so(maker: Maker) -> None:
 def test_a_dry_run_can_be_made_before_there_is_a_ledger(maker: Maker) -> None:
     assert maker(ledger=None).plan(requests(2)).requests == 2
     with pytest.raises(ValueError, match=r"maker\.ledger"):
-        made(maker(ledger=None))
+        run(maker(ledger=None))
 
 
 def test_the_bound_holds_for_the_prompt_that_is_sent(maker: Maker, endpoint: Endpoint) -> None:
     plan = maker(attempts=1).plan(requests(1))
-    made(maker())
+    run(maker())
     body = json.dumps(endpoint.payloads[0]["messages"][0]["content"], ensure_ascii=False).encode()
     assert plan.bound.prompt >= len(body)
 
@@ -709,7 +714,7 @@ def test_the_bound_holds_for_the_prompt_that_is_sent(maker: Maker, endpoint: End
         ({"base_url": "http://host/v1?key=1"}, "without a query"),
         ({"base_url": "http://host:port/v1"}, "expected http"),
         ({"base_url": "https://"}, "expected http"),
-        ({"attempts": 0}, r"maker\.attempts=0: expected a whole number of at least 1"),
+        ({"attempts": 0}, r"maker\.attempts=0: expected an integer of at least 1"),
         ({"concurrency": 0}, "concurrency"),
         ({"patience": {"tries": 0}}, r"maker\.patience\.tries=0"),
         ({"patience": {"timeout": 0}}, r"maker\.patience\.timeout=0"),
@@ -720,28 +725,27 @@ def test_the_bound_holds_for_the_prompt_that_is_sent(maker: Maker, endpoint: End
         ({"limit_tokens": 1_000, "max_tokens": None}, r"maker\.max_tokens: expected a number"),
         ({"limit_cost": float("inf"), "prices": PRICES}, r"maker\.limit_cost=inf: expected a number of at least 0"),
         ({"limit_cost": -1.0, "prices": PRICES}, r"maker\.limit_cost=-1\.0: expected"),
-        ({"limit_tokens": 1.5}, r"maker\.limit_tokens=1\.5: expected a whole number of at least 0"),
-        ({"limit_tokens": "many"}, r"maker\.limit_tokens=many: expected a whole number"),
+        ({"limit_tokens": 1.5}, r"maker\.limit_tokens=1\.5: expected an integer of at least 0"),
+        ({"limit_tokens": "many"}, r"maker\.limit_tokens=many: expected an integer"),
         ({"prices": PRICES | {"completion": float("inf")}}, r"maker\.prices\.completion=inf: expected a number"),
         ({"parameters": {"max_completion_tokens": 4096}}, r"max_completion_tokens: expected it alone.*max_tokens=null"),
-        ({"attempts": "three"}, r"maker\.attempts=three: expected a whole number"),
-        ({"count": "two"}, r"maker\.count=two: expected a whole number"),
-        ({"max_tokens": "all"}, r"maker\.max_tokens=all: expected a whole number"),
-        ({"seed": 1.5}, r"maker\.seed=1\.5: expected a whole number"),
+        ({"attempts": "three"}, r"maker\.attempts=three: expected an integer"),
+        ({"count": "two"}, r"maker\.count=two: expected an integer"),
+        ({"max_tokens": "all"}, r"maker\.max_tokens=all: expected an integer"),
+        ({"seed": 1.5}, r"maker\.seed=1\.5: expected an integer"),
         ({"temperature": "hot"}, r"maker\.temperature=hot: expected a number"),
-        ({"patience": {"tries": "some"}}, r"maker\.patience\.tries=some: expected a whole number"),
+        ({"patience": {"tries": "some"}}, r"maker\.patience\.tries=some: expected an integer"),
         ({"patience": {"timeout": float("nan")}}, r"maker\.patience\.timeout=nan: expected a number"),
-        ({"patience": {"longest_wait": "long"}}, r"maker\.patience\.longest_wait=long: expected a number"),
-        ({"model": 4}, r"maker\.model=4: expected text, found int"),
-        ({"key_env": 4}, r"maker\.key_env=4: expected text"),
-        ({"parameters": {"stream": True}}, r"maker\.parameters: stream cannot be chosen"),
+        ({"model": 4}, r"maker\.model=4: expected a string, found int"),
+        ({"key_env": 4}, r"maker\.key_env=4: expected a string"),
+        ({"parameters": {"stream": True}}, r"maker\.parameters: stream cannot be set"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_said_before_anything_is_sent(
     maker: Maker, endpoint: Endpoint, values: dict[str, object], message: str
 ) -> None:
     model = maker(**values)
-    for work in (lambda: model.check(["deu"]), lambda: made(model), lambda: model.plan(requests())):
+    for work in (lambda: model.check(["deu"]), lambda: run(model), lambda: model.plan(requests())):
         with pytest.raises(ValueError, match=message):
             work()
     assert not endpoint.payloads
@@ -750,24 +754,24 @@ def test_an_option_that_makes_no_sense_is_said_before_anything_is_sent(
 def test_a_package_that_is_missing_is_said_with_how_to_get_it(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(ImportError, match=r"pip install 'xsent\[llm\]'"):
-        made(maker())
+        run(maker())
 
 
 def test_a_password_in_an_address_that_is_wrong_is_not_said(maker: Maker) -> None:
-    with pytest.raises(ValueError, match="base_url") as found:
+    with pytest.raises(ValueError, match="base_url") as error:
         maker(base_url="http://someone:hunter2hunter2@host/v1?a=b").check(["deu"])
-    assert "hunter2" not in str(found.value)
+    assert "hunter2" not in str(error.value)
 
 
 def test_a_language_that_cannot_be_told_is_said_once(
     maker: Maker, endpoint: Endpoint, caplog: pytest.LogCaptureFixture
 ) -> None:
-    endpoint.otherwise = says(FRENCH)
+    endpoint.otherwise = answer_with(FRENCH)
     model = maker(language_names={"szl": "Silesian", "deu": "German"})
-    (found,) = model.make(
+    (result,) = model.make(
         [Request("1", "szl", "Dej pozōr na te małe kocisko, co sam siedzi na dachu.")], progress=False
     )
-    assert len(found.distractors) == 4
+    assert len(result.distractors) == 4
     model.check(["szl", "deu"])
     assert sum("py3langid does not know szl:" in record.message for record in caplog.records) == 1
 
@@ -776,12 +780,12 @@ def test_a_ledger_of_something_else_is_named_with_its_line(maker: Maker, tmp_pat
     for content in ('{"a": 1}\n', '{"key": "k", "usage": {}}\n', "nothing\n"):
         (tmp_path / "ledger.jsonl").write_text(content)
         with pytest.raises(ValueError, match=r"ledger\.jsonl:1: expected"):
-            made(maker())
+            run(maker())
 
 
 def test_the_keys_of_attempts_differ() -> None:
     calls = [
-        Call(model, ({"role": "user", "content": said},), {"temperature": heat}, attempt)
-        for model, said, heat, attempt in itertools.product("ab", "ab", (0.5, 1.0), (1, 2))
+        Call(model, ({"role": "user", "content": prompt},), {"temperature": heat}, attempt)
+        for model, prompt, heat, attempt in itertools.product("ab", "ab", (0.5, 1.0), (1, 2))
     ]
     assert len({call.key for call in calls}) == 16

@@ -1,1 +1,1 @@
-"""Distractors by a language model behind any OpenAI-compatible endpoint, every answer of which is kept."""
+"""Distractors by a language model behind an OpenAI-compatible endpoint."""

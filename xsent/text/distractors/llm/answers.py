@@ -1,4 +1,4 @@
-"""From what a language model said to distractors, or to the reason why it is no answer."""
+"""Parser and validator of answers: a list of distractors from the text of a language model."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from xsent.text.distractors.llm.identification import other_language
+from xsent.text.distractors.config_checks import is_number
+from xsent.text.distractors.llm.language_check import detect_other_language
 from xsent.text.distractors.llm.prompt import Text
-from xsent.text.distractors.values import is_number
 
-# A whole answer in a fence of backquotes, with or without the name of a format.
+# An answer in a code fence, with or without the name of a format.
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)\n?```", re.DOTALL)
-# "1. Er kommt.", "1) ...", "1、..."; what follows the sign is no digit, as in "1.5 Millionen".
+# "1. Er kommt.", "1) ...", "1、..."; the sign is not followed by a digit, as in "1.5 Millionen".
 _NUMBERED = re.compile(r"(\d+)[.)．）、]\s*(?!\d)(.+)")
-# The sign between two digits ("1.5", "3:1"), and a minus.
-_OF_A_NUMBER = re.compile(r"(?<=\d)[^\w\s](?=\d)|(?<!\w)-(?=\d)")
+# A sign between two digits ("1.5", "3:1"), or a minus.
+_NUMBER_SIGN = re.compile(r"(?<=\d)[^\w\s](?=\d)|(?<!\w)-(?=\d)")
 _DASHES = str.maketrans("‐‒–−", "----")
 _QUOTES = ('""', "''", "“”", "‘’", "„“", "„”", "«»", "»«", "「」", "『』")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a distractor must be.
+    """Requirements on a distractor.
 
     Attributes:
-        max_length_ratio: how many times as many characters it may have as its original, or its original as it.
-        wrong_language: probability of another language, against that of its own, from which on it is taken to be in
-            that other one; None: languages are not looked at.
+        max_length_ratio: maximum ratio of its length to that of its original, or the reverse; in characters.
+        wrong_language: reject it if another language has at least this probability against its own; None: no check.
     """
 
     max_length_ratio: float
     wrong_language: float | None
 
     def check(self) -> None:
-        """Raise ``ValueError`` where a value makes no sense."""
+        """Raise ``ValueError`` for an invalid value."""
         if not is_number(self.max_length_ratio) or not self.max_length_ratio > 1:
             raise ValueError(f"maker.rules.max_length_ratio={self.max_length_ratio}: expected a number above 1")
         if self.wrong_language is None:
@@ -46,35 +45,35 @@ class Rules:
             )
 
 
-def distractors_of(answer: str, text: Text, count: int, rules: Rules) -> tuple[str, ...]:
+def parse_distractors(answer: str, text: Text, count: int, rules: Rules) -> tuple[str, ...]:
     """The distractors that an answer lists.
 
     Raises:
-        ValueError: it lists none, or one that will not do; says why, without its words.
+        ValueError: there are none, or one is invalid; the message does not quote it.
 
     Source:
-        Michail et al. 2025 (arXiv:2502.08638), section 3.1, take four sentences from a numbered list; what else is
-        looked at here is ours.
+        Michail et al. 2025 (arXiv:2502.08638), section 3.1, take four sentences from a numbered list; the
+        other checks are ours.
     """
-    found = listed(answer)
-    if len(found) != count:
-        raise ValueError(f"expected {count} distractors, found {len(found)}")
-    distractors = tuple(_bare(one, text.text) for one in found)
+    items = list_items(answer)
+    if len(items) != count:
+        raise ValueError(f"expected {count} distractors, found {len(items)}")
+    distractors = tuple(_strip_quotes(item, text.text) for item in items)
     for distractor in distractors:
         _check(distractor, text, rules)
-    if len({folded(one) for one in distractors}) < count:
-        raise ValueError("a distractor is there twice")
+    if len({fold(distractor) for distractor in distractors}) < count:
+        raise ValueError("two distractors are equal")
     return distractors
 
 
-def listed(answer: str) -> list[str]:
+def list_items(answer: str) -> list[str]:
     """The items of a list: numbered lines in their order, quoted lines, or a list of strings in JSON.
 
-    One line that ends in a colon may come before, and backquotes may fence the list. Whatever else is beside the items
-    could be one of them, or the rest of one, so it is an error.
+    A line that ends in a colon may precede the list, and a code fence may enclose it. Any other text could be an item
+    or part of one, so it is an error.
 
     Raises:
-        ValueError: there is no such list, or there is more than the list.
+        ValueError: there is no such list, or other text beside it.
     """
     content = answer.strip()
     first, _, rest = content.partition("\n")
@@ -82,38 +81,38 @@ def listed(answer: str) -> list[str]:
         content = rest.strip()
     if fenced := _FENCED.fullmatch(content):
         content = fenced[1].strip()
-    return _of_json(content) if content.startswith("[") else _of_lines(content)
+    return _parse_json(content) if content.startswith("[") else _parse_lines(content)
 
 
-def _of_json(content: str) -> list[str]:
+def _parse_json(content: str) -> list[str]:
     try:
-        found = json.loads(content)
+        items = json.loads(content)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        items = None
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise ValueError("expected a list of strings in JSON, found something else")
-    if found and all(_NUMBERED.fullmatch(one.strip()) for one in found):
-        raise ValueError("expected bare strings in a list in JSON, found numbered ones")
-    return [one.strip() for one in found]
+    if items and all(_NUMBERED.fullmatch(item.strip()) for item in items):
+        raise ValueError("expected strings without numbers in a list in JSON, found numbered ones")
+    return [item.strip() for item in items]
 
 
-def _of_lines(content: str) -> list[str]:
+def _parse_lines(content: str) -> list[str]:
     lines = [line.strip() for line in content.split("\n") if line.strip()]
     numbered = [_NUMBERED.fullmatch(line) for line in lines]
-    if [int(one[1]) for one in numbered if one] == list(range(1, len(lines) + 1)):
-        return [one[2].strip() for one in numbered if one]
-    if all(_unquoted(line) for line in lines):
+    if [int(match[1]) for match in numbered if match] == list(range(1, len(lines) + 1)):
+        return [match[2].strip() for match in numbered if match]
+    if all(_quoted_text(line) for line in lines):
         return lines
     raise ValueError("expected numbered or quoted lines, or a list in JSON, found something else")
 
 
-def _bare(item: str, original: str) -> str:
-    """An item without the quotes around all of it, unless the original stands in quotes itself."""
-    return item if _unquoted(original) else _unquoted(item) or item
+def _strip_quotes(item: str, original: str) -> str:
+    """An item without enclosing quotes, unless the original is quoted as well."""
+    return item if _quoted_text(original) else _quoted_text(item) or item
 
 
-def _unquoted(text: str) -> str:
-    """What stands between quotes that enclose all of a text; empty where none do."""
+def _quoted_text(text: str) -> str:
+    """The text inside enclosing quotes; empty if there are none."""
     inside = text[1:-1].strip()
     is_enclosed = len(text) > 2 and text[0] + text[-1] in _QUOTES and not {text[0], text[-1]} & set(inside)
     return inside if is_enclosed else ""
@@ -124,27 +123,27 @@ def _check(distractor: str, text: Text, rules: Rules) -> None:
         raise ValueError("a distractor has no words")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in distractor):
         raise ValueError("a distractor has a line break or another control character")
-    if folded(distractor) == folded(text.text):
+    if fold(distractor) == fold(text.text):
         raise ValueError("a distractor equals the text")
     ratio = len(distractor) / len(text.text)
     if not 1 / rules.max_length_ratio <= ratio <= rules.max_length_ratio:
         raise ValueError(f"a distractor is {'longer' if ratio > 1 else 'shorter'} than its text by too much")
     if rules.wrong_language is not None:
-        other = other_language(distractor, text, threshold=rules.wrong_language)
-        if other is not None:
-            raise ValueError(f"a distractor is in {other}, not in {text.language}")
+        detected = detect_other_language(distractor, text, threshold=rules.wrong_language)
+        if detected is not None:
+            raise ValueError(f"a distractor is in {detected}, not in {text.language}")
 
 
-def folded(text: str) -> str:
-    """A text without case, space and punctuation: what two texts share that read the same.
+def fold(text: str) -> str:
+    """A text without case, spaces and punctuation, to compare texts.
 
-    What makes another number or amount of it stays: the sign in a number, and those of money, reckoning and percent.
+    Signs that change an amount are kept: those inside numbers, currency, mathematical signs and percent.
     """
     wide = unicodedata.normalize("NFKC", text).casefold().translate(_DASHES)
-    of_numbers = {found.start() for found in _OF_A_NUMBER.finditer(wide)}
-    return "".join(character for place, character in enumerate(wide) if place in of_numbers or _is_read(character))
+    number_signs = {match.start() for match in _NUMBER_SIGN.finditer(wide)}
+    return "".join(character for i, character in enumerate(wide) if i in number_signs or _is_significant(character))
 
 
-def _is_read(character: str) -> bool:
+def _is_significant(character: str) -> bool:
     category = unicodedata.category(character)
     return category[0] in "LMN" or category in ("Sc", "Sm") or character in "%‰°"

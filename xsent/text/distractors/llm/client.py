@@ -1,228 +1,241 @@
-"""Questions to an OpenAI-compatible endpoint, asked again where that may help, and never more than may be paid."""
+"""Client of an OpenAI-compatible endpoint: stores every answer in the ledger and stays within the spending limits.
+
+The ``openai`` package retries failed requests, with its own waiting times. A hook of its HTTP client sees each attempt:
+it reserves the most that the attempt may cost before it is sent, and stores the answer as soon as it arrives.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-import random
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from xsent.text.distractors.llm.ledger import Answer, Ledger, Lost
+from xsent.text.distractors.config_checks import check_integer, check_number
+from xsent.text.distractors.llm.api_key import Secrets, passwords_of, without_credentials
+from xsent.text.distractors.llm.budget import NO_USAGE, Spending, Usage, read_usage
+from xsent.text.distractors.llm.ledger import Answer, Ledger, LostAnswer
 from xsent.text.distractors.llm.prompt import Call
-from xsent.text.distractors.llm.secret import Secrets, passwords_of, without_credentials
-from xsent.text.distractors.llm.spending import NOTHING, Spending, Usage, counted
-from xsent.text.distractors.llm.trouble import Trouble, of_connection, of_content, of_status, of_time
-from xsent.text.distractors.values import check_number, check_whole
+from xsent.text.distractors.llm.request_errors import (
+    RequestError,
+    connection_error,
+    content_error,
+    status_error,
+    timeout_error,
+)
 
 log = logging.getLogger(__name__)
 
-# Of these the lower levels tell of every request, and of its headers.
+# Their lower levels log requests with their headers.
 LOGGERS = ("openai", "httpx", "httpx2", "httpcore", "httpcore2")
-# What an endpoint may add to a prompt, in tokens: marks of who speaks, and some a short instruction of their own.
-BESIDE = 128
+# Tokens that an endpoint may add to a prompt: role markers, and with some a short instruction.
+PROMPT_OVERHEAD = 128
 
 
 class NoAnswerError(Exception):
-    """A question has no answer, and the others may have."""
+    """A question has no answer; others may have one."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long is waited, and for what.
+    """Limits on waiting.
 
     Attributes:
-        timeout: seconds for a request as a whole, from connecting to the last byte.
+        timeout: seconds for one request, from connecting to the last byte.
         tries: requests for an answer, at most.
-        first_wait: seconds before the second of them; doubled before each other.
-        longest_wait: seconds that are waited before one at most, whatever the endpoint asks for.
-        give_up_after: questions in a row that all their tries have not answered, or that the endpoint does not take,
-            after which nothing more is asked.
+        give_up_after: questions in a row without an answer after which the run stops.
     """
 
     timeout: float
     tries: int
-    first_wait: float
-    longest_wait: float
     give_up_after: int
 
     def check(self) -> None:
-        """Raise ``ValueError`` where a value makes no sense."""
+        """Raise ``ValueError`` for an invalid value."""
         for name in ("tries", "give_up_after"):
-            check_whole(f"maker.patience.{name}", getattr(self, name), least=1)
-        for name in ("timeout", "first_wait", "longest_wait"):
-            check_number(f"maker.patience.{name}", getattr(self, name), least=0)
+            check_integer(f"maker.patience.{name}", getattr(self, name), minimum=1)
+        check_number("maker.patience.timeout", self.timeout, minimum=0)
         if not self.timeout:
             raise ValueError(f"maker.patience.timeout={self.timeout}: expected seconds above 0")
 
-    def wait(self, key: str, number: int, asked: float | None) -> float:
-        """Seconds before the next request, after so many; those of different questions differ, to spread them.
 
-        Args:
-            key: of the question.
-            number: requests that were sent for it.
-            asked: seconds that the endpoint asks for.
-        """
-        most = min(self.longest_wait, self.first_wait * 2.0 ** (number - 1))
-        own = most * random.Random(f"{key} {number}").uniform(0.5, 1)
-        return max(own, min(asked or 0.0, self.longest_wait))
+@dataclass
+class _Question:
+    """A call while it is asked."""
+
+    call: Call
+    tries: int = 0
+    reason: str = ""  # why the last try failed
+
+
+_QUESTION: ContextVar[_Question] = ContextVar("_QUESTION")  # of the current task
 
 
 class Client:
-    """Answers of one endpoint, each in the ledger before anybody reads it.
+    """Asks one endpoint and writes each answer to the ledger.
 
-    Until the endpoint has answered once, requests go alone: one that is wrong for all is sent once.
+    Until the endpoint has answered once, questions are asked one at a time, so that an error of all requests is met
+    once.
 
     Args:
         base_url: of the endpoint; may have user and password.
-        key: of the endpoint; None where it wants none.
-        key_env: where the key is from, for messages.
-        ledger: open; gets each answer.
-        spending: is asked before each request.
-        concurrency: questions that are asked at a time.
-        patience: when to ask again.
-        sleep: waits for so many seconds.
+        key: of the endpoint; None if it needs none.
+        key_env: environment variable of the key, for messages.
+        ledger: open.
+        spending: limits.
+        concurrency: questions at a time.
+        patience: limits on waiting.
 
     Raises:
         ImportError: the package ``openai`` is not installed.
     """
 
     def __init__(
-        self, *, base_url: str, key: str | None, key_env: str | None, ledger: Ledger, spending: Spending,
-        concurrency: int, patience: Patience, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        base_url: str,
+        key: str | None,
+        key_env: str | None,
+        ledger: Ledger,
+        spending: Spending,
+        concurrency: int,
+        patience: Patience,
+    ) -> None:
         self.address = without_credentials(base_url)
         self.key_env = key_env
         self.ledger = ledger
         self.spending = spending
         self.patience = patience
         self.requests = 0  # sent
-        self.lost: list[Usage] = []  # what those have used whose answers have not come, or the most they can have
-        self._sleep = sleep
+        self.lost: list[Usage] = []  # of requests whose answers did not arrive: as reported, or at most
         self._secrets = Secrets(*([key] if key else []), *passwords_of(base_url))
-        self._client = _openai(base_url, key, patience.timeout)
+        self._client = _build_openai(base_url, key, patience, self._send)
         self._slots = asyncio.Semaphore(concurrency)
-        self._alone = asyncio.Lock()
+        self._first = asyncio.Lock()
         self._has_answered = False
-        self._in_vain = 0  # questions in a row
+        self._failures = 0  # questions in a row
         self._stopped: ValueError | OSError | None = None
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._client.close()
 
     async def ask(self, call: Call) -> None:
         """Get the answer to a question into the ledger.
 
         Raises:
-            NoAnswerError: there is none to this one; says why.
-            ValueError, PermissionError, ConnectionError: there will be none to any other either, or none that may be
-                paid; says why. Nothing is sent any more, but what is under way is awaited elsewhere.
+            NoAnswerError: this question has none.
+            ValueError, PermissionError, ConnectionError: no other question would have one, or none that the limits
+                allow. Nothing more is sent; requests under way are not cancelled.
         """
         async with self._slots:
             if not self._has_answered:
-                async with self._alone:
+                async with self._first:
                     if not self._has_answered:
                         return await self._ask(call)
             await self._ask(call)
 
     async def _ask(self, call: Call) -> None:
-        why = ""
-        for number in range(1, self.patience.tries + 1):
-            trouble = await self._send(call)
-            if trouble is None:
-                self._has_answered = True
-                self._in_vain = 0
-                return
-            if trouble.is_fatal:
-                raise self._stop(trouble.error(f"{self.address}: {trouble.why}{self._continues()}"))
-            if trouble.is_final:
-                raise self._refused(call, trouble)
-            if trouble.is_fatal_at_first and not self._has_answered:
-                raise self._stop(ConnectionError(f"{self.address}: {trouble.why}; is maker.base_url right?"))
-            why = trouble.why
-            if number < self.patience.tries:
-                wait = self.patience.wait(call.key, number, trouble.asked_wait)
-                log.info("%s: %s; request %d follows in %.1f s", self.address, trouble.why, number + 1, wait)
-                await self._sleep(wait)
-        self._in_vain += 1
-        why = f"no answer in {self.patience.tries} tries, the last: {why}"
-        if not self._has_answered or self._in_vain >= self.patience.give_up_after:
-            raise self._stop(ConnectionError(f"{self.address}: {why}{self._continues()}"))
-        raise NoAnswerError(f"{why}; the same command asks again")
-
-    def _refused(self, call: Call, trouble: Trouble) -> Exception:
-        """What is to be raised for a question that the endpoint does not take, now and later."""
-        if trouble.is_fatal_at_first:
-            if not self.ledger.has_answers:
-                where = f"it does not take such requests, or not the first one, of {call.size:,} bytes"
-                return self._stop(ValueError(f"{self.address}: {trouble.why}: {where}"))
-            self._in_vain += 1
-            if self._in_vain >= self.patience.give_up_after:
-                # The same command would stop at the same texts.
-                many = f"{self._in_vain} texts in a row have no answer; a higher maker.patience.give_up_after goes on"
-                return self._stop(ValueError(f"{self.address}: {trouble.why}: {many} past them"))
-        return NoAnswerError(f"the endpoint refused it: {trouble.why}")
-
-    async def _send(self, call: Call) -> Trouble | None:
-        """Send one request, and write down what came; None where that is an answer."""
-        most = upper_bound(call)
-        self._go_on()
-        try:
-            await self.spending.reserve(most)
-        except ValueError as error:
-            raise self._stop(error) from None
-        used = NOTHING
-        try:
-            self._go_on()  # it may have waited for long
-            self.requests += 1
-            found = await self._exchange(call, most)
-            if isinstance(found, Answer):
-                used = found.usage
-                self._keep(call, found)
-                return None
-            if found.may_be_paid or found.used:
-                used = found.used or most
-                self._lose(call, Lost(found.why, found.body, used, found.used is not None))
-            return found
-        except asyncio.CancelledError:
-            used = most
-            self._lose(call, Lost("interrupted", "", most, is_counted=False))
-            raise
-        finally:
-            await self.spending.settle(most, used)
-
-    def _lose(self, call: Call, found: Lost) -> None:
-        self.lost.append(found.usage)
-        self._keep(call, found)
-
-    def _keep(self, call: Call, found: Answer | Lost) -> None:
-        try:
-            self.ledger.add(call, self.address, found)
-        except OSError as error:  # what cannot be kept would be paid again
-            raise self._stop(error) from None
-
-    async def _exchange(self, call: Call, most: Usage) -> Answer | Trouble:
         import openai
 
-        masked = self._secrets.masked
+        question = _Question(call)
+        _QUESTION.set(question)
         try:
-            # All of it: an endpoint that sends a byte now and then would never run into the client's own limit.
-            async with asyncio.timeout(self.patience.timeout):
-                response = await self._client.chat.completions.with_raw_response.create(
-                    model=call.model, messages=call.messages, extra_body=dict(call.parameters)
-                )
-        except (TimeoutError, openai.APITimeoutError):
-            return of_time(self.patience.timeout)
-        except openai.APIStatusError as error:
-            return of_status(error, masked, key_env=self.key_env, model=call.model)
-        except openai.APIConnectionError as error:
-            return of_connection(error, masked)
-        return _read(masked(response.text), response.headers.get("x-request-id") or "", most, masked)
+            await self._client.chat.completions.with_raw_response.create(
+                model=call.model, messages=call.messages, extra_body=dict(call.parameters)
+            )
+        except openai.APIError:  # after the last try
+            self._failures += 1
+            reason = f"no answer in {question.tries} tries, the last: {question.reason}"
+            if not self._has_answered or self._failures >= self.patience.give_up_after:
+                raise self._stop(ConnectionError(f"{self.address}: {reason}{self._hint()}")) from None
+            raise NoAnswerError(f"{reason}; the same command asks again") from None
 
-    def _go_on(self) -> None:
+    async def _send(self, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Send one try; returns the endpoint's answer, or a response that has ``openai`` try again."""
+        import httpx2
+
+        question = _QUESTION.get()
+        call, bound = question.call, upper_bound(question.call)
+        question.tries += 1
+        self._check_stopped()
+        try:
+            await self.spending.reserve(bound)
+        except ValueError as error:
+            raise self._stop(error) from None
+        usage, response = NO_USAGE, None
+        try:
+            self._check_stopped()  # it may have waited for long
+            self.requests += 1
+            try:
+                # The whole response: an endpoint that sends a byte now and then never meets the client's own timeout.
+                async with asyncio.timeout(self.patience.timeout):
+                    response = await send(request)
+                result = self._read(response, call, bound)
+            except (TimeoutError, httpx2.TimeoutException):
+                result = timeout_error(self.patience.timeout)
+            except httpx2.RequestError as error:
+                result = connection_error(error, self._secrets.mask)
+            if isinstance(result, Answer):
+                usage = result.usage
+                self._store(call, result)
+                self._has_answered, self._failures = True, 0
+                return response
+            if result.may_be_billed or result.usage:
+                usage = result.usage or bound
+                self._store(call, LostAnswer(result.reason, result.body, usage, result.usage is not None))
+        except asyncio.CancelledError:
+            usage = bound
+            self._store(call, LostAnswer("interrupted", "", bound, is_counted=False))
+            raise
+        finally:
+            await self.spending.settle(bound, usage)
+        self._raise_if_permanent(call, result)
+        question.reason = result.reason
+        headers = {"x-should-retry": "true"}
+        if response is not None and "retry-after" in response.headers:
+            headers["retry-after"] = response.headers["retry-after"]
+        return httpx2.Response(503, headers=headers, request=request)
+
+    def _read(self, response: Any, call: Call, bound: Usage) -> Answer | RequestError:
+        mask = self._secrets.mask
+        if not 200 <= response.status_code < 300:
+            return status_error(response.status_code, response.text, mask, key_env=self.key_env, model=call.model)
+        return _read_answer(mask(response.text), response.headers.get("x-request-id") or "", bound, mask)
+
+    def _raise_if_permanent(self, call: Call, error: RequestError) -> None:
+        if error.is_fatal:
+            raise self._stop(error.kind(f"{self.address}: {error.reason}{self._hint()}"))
+        if error.is_final:
+            raise self._refusal(call, error)
+        if error.is_fatal_at_first and not self._has_answered:
+            raise self._stop(ConnectionError(f"{self.address}: {error.reason}; is maker.base_url right?"))
+
+    def _refusal(self, call: Call, error: RequestError) -> Exception:
+        """Exception for a question that the endpoint refuses, now and later."""
+        if error.is_fatal_at_first:
+            if not self.ledger.has_answers:
+                cause = f"it does not take such requests, or not the first one, of {call.size:,} bytes"
+                return self._stop(ValueError(f"{self.address}: {error.reason}: {cause}"))
+            self._failures += 1
+            if self._failures >= self.patience.give_up_after:
+                # The same command would stop at the same texts.
+                cause = f"{self._failures} texts in a row have no answer; a higher maker.patience.give_up_after goes on"
+                return self._stop(ValueError(f"{self.address}: {error.reason}: {cause} past them"))
+        return NoAnswerError(f"the endpoint refused it: {error.reason}")
+
+    def _store(self, call: Call, result: Answer | LostAnswer) -> None:
+        if isinstance(result, LostAnswer):
+            self.lost.append(result.usage)
+        try:
+            self.ledger.add(call, self.address, result)
+        except OSError as error:  # an answer that is not stored would be paid again
+            raise self._stop(error) from None
+
+    def _check_stopped(self) -> None:
         if self._stopped is not None:
             raise self._stopped
 
@@ -230,49 +243,65 @@ class Client:
         self._stopped = self._stopped or error
         return self._stopped
 
-    def _continues(self) -> str:
+    def _hint(self) -> str:
         answers = len(self.ledger.answers)
         return f"; {self.ledger.path} keeps {answers:,} answers, the same command continues" if answers else ""
 
 
 def upper_bound(call: Call) -> Usage:
-    """The most tokens that a call can use; no tokenizer makes more of a prompt than it has bytes."""
-    return Usage(call.size + BESIDE, most_tokens(call.parameters) or 0)
+    """The most tokens that a call can use; a prompt has at most as many tokens as bytes."""
+    return Usage(call.size + PROMPT_OVERHEAD, max_completion_tokens(call.parameters) or 0)
 
 
-def most_tokens(parameters: Mapping[str, Any]) -> int | None:
-    """Of an answer, by whichever of its names the endpoint knows the parameter."""
-    found: int | None = parameters.get("max_tokens") or parameters.get("max_completion_tokens")
-    return found
+def max_completion_tokens(parameters: Mapping[str, Any]) -> int | None:
+    """Limit on the tokens of an answer, by either name of the parameter."""
+    limit: int | None = parameters.get("max_tokens") or parameters.get("max_completion_tokens")
+    return limit
 
 
-def _read(body: str, request_id: str, most: Usage, masked: Callable[[str], str]) -> Answer | Trouble:
-    """What an endpoint sent with 200: an answer, if it is the JSON of one."""
+def _read_answer(body: str, request_id: str, bound: Usage, mask: Callable[[str], str]) -> Answer | RequestError:
     try:
         content = json.loads(body)
         choice = content["choices"][0]
-        said = choice["message"].get("content") or ""
-        if not isinstance(said, str):
+        text = choice["message"].get("content") or ""
+        if not isinstance(text, str):
             raise TypeError
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return of_content(body)
-    usage = counted(content)
+        return content_error(body)
+    usage = read_usage(content)
 
-    def named(where: Any, name: str) -> str:
-        return masked(str(where.get(name) or ""))
+    def field(mapping: Any, name: str) -> str:
+        return mask(str(mapping.get(name) or ""))
 
     return Answer(
-        masked(said), named(choice, "finish_reason"), usage or most, usage is not None, named(content, "id"),
-        named(content, "model"), named(content, "system_fingerprint"), masked(request_id),
-    )  # fmt: skip
+        text=mask(text),
+        finish_reason=field(choice, "finish_reason"),
+        usage=usage or bound,
+        is_counted=usage is not None,
+        id=field(content, "id"),
+        served_model=field(content, "model"),
+        fingerprint=field(content, "system_fingerprint"),
+        request_id=mask(request_id),
+    )
 
 
-def _openai(base_url: str, key: str | None, timeout: float) -> Any:
+def _build_openai(base_url: str, key: str | None, patience: Patience, hook: Callable[..., Awaitable[Any]]) -> Any:
     try:
-        from openai import AsyncOpenAI
+        import openai
     except ImportError as error:
         raise ImportError("asking a language model needs openai: pip install 'xsent[llm]'") from error
     for name in LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    # It asks once; when to ask again is decided here, where each request is counted.
-    return AsyncOpenAI(base_url=base_url, api_key=key or "none", timeout=timeout, max_retries=0)
+
+    class HttpClient(openai.DefaultAsyncHttpxClient):
+        async def send(self, request: Any, **options: Any) -> Any:
+            options["stream"] = False
+            return await hook(request, lambda sent: super(HttpClient, self).send(sent, **options))
+
+    return openai.AsyncOpenAI(
+        base_url=base_url,
+        api_key=key or "none",
+        timeout=patience.timeout,
+        max_retries=patience.tries - 1,
+        http_client=HttpClient(),
+    )

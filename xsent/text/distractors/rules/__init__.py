@@ -1,4 +1,4 @@
-"""Distractors without a model: one word, number, name or denial of a sentence changed by rule."""
+"""Distractors by rules: one word, number, name or negation of a sentence is changed."""
 
 from xsent.text.distractors.rules.maker import RuleMaker
 

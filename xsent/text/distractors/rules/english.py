@@ -1,4 +1,4 @@
-"""The rules for English of xSIM++, as changes of a part of the sentence; fixed expressions are left alone."""
+"""English rules of xSIM++ as edits of a sentence; fixed expressions are not edited."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ import random
 from collections.abc import Iterable
 from functools import cache
 
-from xsent.text.antonyms import with_antonyms
-from xsent.text.distractors.rules.edits import Edit, difference, words
-from xsent.text.distractors.rules.lexicon import left_alone, overlaps
-from xsent.text.entities import Names
-from xsent.text.numbers import with_other_numbers
-from xsent.text.polarity import with_other_polarity
-from xsent.text.tokens import replaced
+from xsent.text.distractors.rules.edits import Edit, find_edit, words
+from xsent.text.distractors.rules.lexicon import find_fixed_expressions, overlaps
+from xsent.text.english.antonyms import replace_with_antonyms
+from xsent.text.english.entities import Names
+from xsent.text.english.numbers import replace_numbers
+from xsent.text.english.polarity import invert_polarity
+from xsent.text.english.tokens import replace_span
 
 
-def english_numbers(sentence: str, *, per_place: int, rng: random.Random) -> list[Edit]:
-    """Other numbers, ``per_place`` of each."""
-    made = with_other_numbers(sentence, per_number=per_place, rng=rng)
-    return _outside_expressions(sentence, _edits(sentence, made, "number"))
+def english_numbers(sentence: str, *, per_span: int, rng: random.Random) -> list[Edit]:
+    """Replace numbers, up to ``per_span`` edits each."""
+    variants = replace_numbers(sentence, per_number=per_span, rng=rng)
+    return _outside_expressions(sentence, _edits(sentence, variants, "number"))
 
 
-def english_entities(sentence: str, *, per_place: int, rng: random.Random) -> list[Edit]:
-    """Other names of the bundled ones, ``per_place`` for each."""
-    made = [
-        replaced(sentence, entity.start, entity.end, new)
+def english_entities(sentence: str, *, per_span: int, rng: random.Random) -> list[Edit]:
+    """Replace names by bundled ones, ``per_span`` edits each."""
+    variants = [
+        replace_span(sentence, entity.start, entity.end, new)
         for entity in _names().find(sentence)
-        for new in _names().draw(sentence, entity, per_place, rng)
+        for new in _names().draw(sentence, entity, per_span, rng)
     ]
-    return _outside_expressions(sentence, _edits(sentence, made, "entity"))
+    return _outside_expressions(sentence, _edits(sentence, variants, "entity"))
 
 
 def english_antonyms(sentence: str) -> list[Edit]:
-    """One word's opposite each, unless the sentence has it already ("public and private")."""
-    edits = _outside_expressions(sentence, _edits(sentence, with_antonyms(sentence), "antonym"))
+    """Replace a word by its antonym, unless the sentence contains it ("public and private")."""
+    edits = _outside_expressions(sentence, _edits(sentence, replace_with_antonyms(sentence), "antonym"))
     present = {word.text.lower() for word in words(sentence)}
     return [edit for edit in edits if edit.new.lower() not in present]
 
 
 def english_negations(sentence: str) -> list[Edit]:
-    """One statement denied, or its denial taken back, each."""
-    return _edits(sentence, with_other_polarity(sentence), "negation")
+    """Negate a statement, or remove a negation."""
+    return _edits(sentence, invert_polarity(sentence), "negation")
 
 
-def _edits(sentence: str, made: Iterable[str], kind: str) -> list[Edit]:
-    return [difference(sentence, other, kind) for other in dict.fromkeys(made) if other != sentence]
+def _edits(sentence: str, variants: Iterable[str], kind: str) -> list[Edit]:
+    return [find_edit(sentence, variant, kind) for variant in dict.fromkeys(variants) if variant != sentence]
 
 
 def _outside_expressions(sentence: str, edits: Iterable[Edit]) -> list[Edit]:
-    fixed = left_alone(sentence, "eng")
+    fixed = find_fixed_expressions(sentence, "eng")
     return [edit for edit in edits if not overlaps(edit.start, edit.end, fixed)]
 
 

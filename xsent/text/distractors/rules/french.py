@@ -1,13 +1,13 @@
-"""French sentences denied, and their denials taken back."""
+"""French negation: add it to a statement, or remove it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from xsent.text.distractors.rules.edits import NEGATION, Edit, elides, follows_quotation, typed_like
+from xsent.text.distractors.rules.edits import NEGATION, Edit, elides, follows_quotation, match_apostrophes
 
-DENIES = re.compile(r"\b(?:ne|non|sans|ni|aucune?|jamais|personne|rien|guère|pas)\b|\bn['’]", re.I)
+NEGATIVE = re.compile(r"\b(?:ne|non|sans|ni|aucune?|jamais|personne|rien|guère|pas)\b|\bn['’]", re.I)
 _FINITE = (
     r"(?:est|sont|était|étaient|sera|seront|serait|seraient|fut|furent|a|ont|avait|avaient|aura|auront|aurait|auraient"
     r"|eut|peut|peuvent|pouvait|pouvaient|pourra|pourrait|pourraient|doit|doivent|devait|devaient|devrait|devraient"
@@ -25,8 +25,9 @@ _FIRST = re.compile(
 # After these a form as "est", "a" or "fait" is no verb; before the others "pas" cannot stand, or says nothing clear.
 _NO_SUBJECT = re.compile(
     r"^(?:à|de|du|des|le|la|les|un|une|au|aux|en|par|pour|sud|nord|plein|ce|cet|ces|sur|dans|tout|y|ou|lorsqu|est|vers"
-    r"|son|sa|leur|l|d|je|tu|nous|vous|on|si|s|puis|quand|où|dont|et|presque|déjà|bien)$", re.I
-)  # fmt: skip
+    r"|son|sa|leur|l|d|je|tu|nous|vous|on|si|s|puis|quand|où|dont|et|presque|déjà|bien)$",
+    re.I,
+)
 _NO_PAS = re.compile(
     r" (?:également|aussi|presque|déjà|encore|toujours|même|donc|alors|notamment|ainsi|plutôt|tout|tous|toutes|souvent"
     r"|parfois|que|à|-|le plus|la plus|les plus|l['’]un|désormais|ensuite|finalement|lieu|partie|face|plus|moins"
@@ -41,8 +42,8 @@ _NE_PAS = re.compile(
 )
 
 
-def taken_out(sentence: str) -> Iterator[Edit]:
-    """One denial taken back, each."""
+def remove_negations(sentence: str) -> Iterator[Edit]:
+    """Edits that remove one negation each."""
     for match in _NE_PAS.finditer(sentence):
         if re.search(
             r"\b(?:que|aucun|ni|mais|personne|rien|jamais|sans|moins)\b", sentence[match.end() : match.end() + 60]
@@ -60,8 +61,8 @@ def taken_out(sentence: str) -> Iterator[Edit]:
         yield Edit(start, match.end(), new, NEGATION)
 
 
-def put_in(sentence: str) -> Iterator[Edit]:
-    """One statement denied, each."""
+def add_negations(sentence: str) -> Iterator[Edit]:
+    """Edits that negate one statement each."""
     for pattern in (_STATEMENT, _FIRST):
         for match in pattern.finditer(sentence):
             verb, clitic = match["verb"], match["clitic"]
@@ -71,7 +72,7 @@ def put_in(sentence: str) -> Iterator[Edit]:
                 continue
             if verb in ("fait", "reste", "comprend", "est") and match["before"][:1].isdigit():
                 continue
-            new, after = _denied(clitic, verb), match["object"]
+            new, after = _negate(clitic, verb), match["object"]
             start = match.start("clitic")
             noun = sentence[match.end() :].lstrip()
             if after and (verb in _HAVE):  # "a un frère" > "n'a pas de frère"
@@ -80,17 +81,17 @@ def put_in(sentence: str) -> Iterator[Edit]:
             else:
                 end = match.end("verb")
                 after = ""
-            yield Edit(start, end, typed_like(new + after, sentence), NEGATION)
+            yield Edit(start, end, match_apostrophes(new + after, sentence), NEGATION)
 
 
-def _denied(clitic: str, verb: str) -> str:
+def _negate(clitic: str, verb: str) -> str:
     pronoun = clitic.replace("’", "'")
     if pronoun.lower() == "il y ":
         return f"{clitic[0]}l n'y {verb} pas"
     if pronoun.lower() == "c'":
-        return f"{clitic[0]}e {_denied('', verb)}"
-    return f"{_elided(pronoun or verb)}{pronoun}{verb} pas"
+        return f"{clitic[0]}e {_negate('', verb)}"
+    return f"{_negation_particle(pronoun or verb)}{pronoun}{verb} pas"
 
 
-def _elided(word: str) -> str:
+def _negation_particle(word: str) -> str:
     return "n'" if elides(word) else "ne "

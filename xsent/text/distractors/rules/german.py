@@ -1,14 +1,14 @@
-"""German sentences denied, and their denials taken back."""
+"""German negation: add it to a statement, or remove it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from xsent.text.distractors.rules.edits import NEGATION, Edit
-from xsent.text.tokens import cased_like
+from xsent.text.distractors.rules.edits import NEGATION, Edit, split_list
+from xsent.text.english.tokens import match_case
 
-DENIES = re.compile(
+NEGATIVE = re.compile(
     r"\b(?:nicht|kein\w*|nie|niemals|niemand\w*|nichts|weder|ohne|kaum|selten|außer|nirgends|bevor|sondern)\b", re.I
 )
 _NOUN = r"(?=(?: (?!der |die |des |dem |den )[a-zäöüß]+(?:e|en|er|es|em))? [A-ZÄÖÜ])"
@@ -25,7 +25,7 @@ _KEIN = re.compile(rf"\b[Kk]ein(?P<ending>|em)(?! (?:Geld|Wasser|Strom|Interesse
 _KEINE = re.compile(
     r"\b[Kk]eine (?!Aufmerksamkeit\b)(?:[a-zäöüß]+e )?[A-ZÄÖÜ]\w+(?:ung|heit|keit|schaft|tät|tion|sion|quelle|rolle)\b"
 )
-_KEINE_SEVERAL = re.compile(r"\b[Kk]eine(?= [A-ZÄÖÜ]\w+(?:ungen|heiten|keiten|schaften|täten|ionen|en|eme)\b)")
+_KEINE_PLURAL = re.compile(r"\b[Kk]eine(?= [A-ZÄÖÜ]\w+(?:ungen|heiten|keiten|schaften|täten|ionen|en|eme)\b)")
 _AUXILIARY = (
     r"(?:ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatte|hatten|kann|können|konnte|konnten|soll|sollen"
     r"|sollte|sollten|muss|müssen|musste|mussten|darf|dürfen|durfte|durften|will|wollen|wollte|wollten|könnte|könnten"
@@ -56,15 +56,16 @@ _SUBJECT_FIRST = re.compile(
     rf"^(?:Der|Das|Ein|Eine|Er|Es|Sie|Man|Wir|Ich|Dieser|Dieses|Diese|Die|Sein|Seine|Ihr|Ihre|Viele|Einige|Alle)\b[^,;:.]*?"
     rf" ?(?<=[\s])(?P<auxiliary>{_AUXILIARY})(?= (?P<next>[\wäöüß]+))"
 )
-_PREPOSITIONS = {
-    "in", "im", "am", "an", "auf", "als", "aus", "von", "vom", "für", "mit", "durch", "bei", "zum", "zur", "unter",
-    "über", "nach", "zwischen", "gegen", "um", "aufgrund", "wegen",
-}  # fmt: skip
+_PREPOSITIONS = set(
+    split_list(
+        "in im am an auf als aus von vom für mit durch bei zum zur unter über nach zwischen gegen um aufgrund wegen"
+    )
+)
 _AFTER_BE = {"der", "die", "das", "sehr", "so", "besonders", "wichtig", "groß", "gut", "leicht", "einfach"}
 
 
-def taken_out(sentence: str) -> Iterator[Edit]:
-    """One denial taken back, each."""
+def remove_negations(sentence: str) -> Iterator[Edit]:
+    """Edits that remove one negation each."""
     if re.search(r"\b(?:sondern|weder|nur|lediglich|jedoch nur)\b", sentence):
         return
     for match in re.finditer(
@@ -74,23 +75,23 @@ def taken_out(sentence: str) -> Iterator[Edit]:
             r"\b(?:noch|gar|überhaupt|auch|ob|oder|und|aber|wenn|warum|Warum|was|Sie|[Vv]ergiss)$",
             sentence[: match.start()],
         ):
-            yield _whole_word(sentence, match.start(), match.end())
+            yield _remove(sentence, match.start(), match.end())
     for match in _KEIN.finditer(sentence):
-        yield Edit(*match.span(), cased_like(f"ein{match['ending']}", match.group()), NEGATION)
+        yield Edit(*match.span(), match_case(f"ein{match['ending']}", match.group()), NEGATION)
     for match in _KEINE.finditer(sentence):
-        yield Edit(match.start(), match.start() + 5, cased_like("eine", match.group()), NEGATION)
-    for match in _KEINE_SEVERAL.finditer(sentence):
-        yield Edit(*match.span(), cased_like("viele", match.group()), NEGATION)
+        yield Edit(match.start(), match.start() + 5, match_case("eine", match.group()), NEGATION)
+    for match in _KEINE_PLURAL.finditer(sentence):
+        yield Edit(*match.span(), match_case("viele", match.group()), NEGATION)
 
 
-def _whole_word(sentence: str, start: int, end: int) -> Edit:
-    """Takes words out; the word before them is kept as a part of the change, so that it has something to show."""
+def _remove(sentence: str, start: int, end: int) -> Edit:
+    """Remove words; the edit includes the word before them, so that its replacement is not empty."""
     first = sentence.rfind(" ", 0, start) + 1
     return Edit(first, end, sentence[first:start], NEGATION)
 
 
-def put_in(sentence: str) -> Iterator[Edit]:
-    """One statement denied, each."""
+def add_negations(sentence: str) -> Iterator[Edit]:
+    """Edits that negate one statement each."""
     for match in _EIN.finditer(sentence):
         start = match.end("verb") + 1
         yield Edit(start, match.end(), f"kein{match['ending']}", NEGATION)
@@ -99,8 +100,8 @@ def put_in(sentence: str) -> Iterator[Edit]:
     for pattern in (_CLUSTER, _MODAL_AND_INFINITIVE):
         for match in pattern.finditer(sentence):
             clause = re.split(r"[,;:.–]", sentence[: match.start("verbs")])[-1]
-            is_denied = re.search(rf"\b{_AUXILIARY}\b", clause) or re.search(rf" {_AUXILIARY}$", match["verbs"])
-            if is_denied and _DEFINITE.search(clause) and not _BELONGS.search(clause):
+            has_verb = re.search(rf"\b{_AUXILIARY}\b", clause) or re.search(rf" {_AUXILIARY}$", match["verbs"])
+            if has_verb and _DEFINITE.search(clause) and not _BELONGS.search(clause):
                 yield Edit(*match.span("verbs"), f"nicht {match['verbs']}", NEGATION)
     first = _SUBJECT_FIRST.search(sentence)
     if first and _may_follow(first["auxiliary"], first["next"]):
@@ -108,8 +109,8 @@ def put_in(sentence: str) -> Iterator[Edit]:
 
 
 def _may_follow(auxiliary: str, word: str) -> bool:
-    """Whether "nicht" may stand between a verb and a word, where no subject follows."""
-    of_being = auxiliary in ("ist", "sind", "war", "waren")
+    """Whether "nicht" may stand between an auxiliary and the next word, if no subject follows."""
+    is_copula = auxiliary in ("ist", "sind", "war", "waren")
     if auxiliary in ("hat", "haben", "hatte", "hatten"):
         return re.fullmatch(_PARTICIPLE, word) is not None
-    return word in _PREPOSITIONS or (of_being and word in _AFTER_BE) or re.fullmatch(_PARTICIPLE, word) is not None
+    return word in _PREPOSITIONS or (is_copula and word in _AFTER_BE) or re.fullmatch(_PARTICIPLE, word) is not None

@@ -1,4 +1,4 @@
-"""What may stand for which word: the word list of a language, inflected."""
+"""Lexicon of replacements: the word list of a language, inflected."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import permutations
 
-from xsent.text.distractors.rules.edits import straight
-from xsent.text.words import sections
+from xsent.text.distractors.rules.edits import split_list, straighten
+from xsent.text.word_lists import load_sections
 
 LANGUAGES = ("deu", "eng", "fra", "spa")
 
 Forms = tuple[str, ...]
-# By form and by what has to come after it (None: anything may), what may stand for it.
+Replacement = tuple[str, str, re.Pattern[str] | None]  # form, new form, pattern that has to follow
+# Replacements by form and by the pattern that has to follow it (None: anything).
 Choices = dict[str, dict[re.Pattern[str] | None, list[str]]]
 
 
 _ADJECTIVE_AND_NOUN = re.compile(r" (?:[a-zäöüß]+(?:e|en|er|es|em) )?[A-ZÄÖÜ]")
 _AMOUNT = re.compile(
     r" (?:die |the |las |los |les )?"
-    r"(?!(?:1[1-9]|20)\d\d\b(?![.,]\d))"  # no year
-    r"(?!\d+(?:[:.]\d\d)? ?(?:Uhr|h\b|heures?|am\b|pm\b|a\. ?m|p\. ?m|hours?\b)|\d+:\d)"  # no time
+    r"(?!(?:1[1-9]|20)\d\d\b(?![.,]\d))"  # not a year
+    r"(?!\d+(?:[:.]\d\d)? ?(?:Uhr|h\b|heures?|am\b|pm\b|a\. ?m|p\. ?m|hours?\b)|\d+:\d)"  # not a time
     r"(?:\d|zwei|drei|vier|fünf|sechs|acht|zehn|zwölf|zwanzig|fünfzig|hundert|two|three|four|five|six|eight|ten|twelve|twenty"
     r"|fifty|deux|trois|quatre|cinq|six|huit|dix|vingt|cinquante|cent|dos|tres|cuatro|cinco|seis|ocho|diez|veinte|cincuenta"
     r"|cien)"
 )
-# By the second word of a section's name.
+# Pattern that has to follow, by the second word of a section's name.
 _FOLLOWS = {
     "amount": _AMOUNT,
     "attributive": _ADJECTIVE_AND_NOUN,
@@ -40,77 +41,77 @@ _FOLLOWS = {
 
 @cache
 def lexicon(language: str) -> dict[str, Choices]:
-    """By kind of change, what may stand for which form of a word, and where.
+    """Replacements of each form of a word by kind of edit, from ``assets/words/distractors_<language>.txt``.
 
-    Of ``assets/words/distractors_<language>.txt``: a section ``[kind: inflection anything]`` holds pairs that work
-    both ways (``a = b``) or one way (``a > b``), groups (``a / b / c``), and words alone, which form one group. A form
-    that is several forms of its word, as French "rapide" is of both genders, is given only what fits each of them.
+    A section ``[kind: inflection anything]`` holds pairs for both directions (``a = b``) or one (``a > b``), groups
+    (``a / b / c``), and single words, which form one group. An ambiguous form, such as French "rapide" of both
+    genders, gets only replacements that fit all its readings.
     """
-    found: dict[str, Choices] = {}
-    for section, entries in sections(f"distractors_{language}").items():
+    kinds: dict[str, Choices] = {}
+    for section, entries in load_sections(f"distractors_{language}").items():
         kind, _, rest = section.partition(": ")
         if not rest:
             continue  # [leave], [numbers]
-        choices = found.setdefault(kind, {})
-        for one, other in _pairs(entries):
-            for form, new, follows in _forms(language, rest.split()[0], one, other):
-                others = choices.setdefault(form, {}).setdefault(follows, [])
-                if new not in others:
-                    others.append(new)
-    return found
+        choices = kinds.setdefault(kind, {})
+        for word, replacement in _pairs(entries):
+            for form, new, follows in _forms(language, rest.split()[0], word, replacement):
+                replacements = choices.setdefault(form, {}).setdefault(follows, [])
+                if new not in replacements:
+                    replacements.append(new)
+    return kinds
 
 
-def left_alone(sentence: str, language: str) -> list[tuple[int, int]]:
-    """Where the fixed expressions stand whose words are left alone."""
-    return [match.span(1) for match in _fixed_expressions(language).finditer(straight(sentence))]
+def find_fixed_expressions(sentence: str, language: str) -> list[tuple[int, int]]:
+    """Spans of the fixed expressions, which are not edited."""
+    return [match.span(1) for match in _fixed_expressions(language).finditer(straighten(sentence))]
 
 
 def overlaps(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether a part of a sentence has characters in common with one of others."""
-    return any(start < there_end and there_start < end for there_start, there_end in spans)
+    """Whether a span overlaps one of several spans."""
+    return any(start < span_end and span_start < end for span_start, span_end in spans)
 
 
 @cache
 def _fixed_expressions(language: str) -> re.Pattern[str]:
-    phrases = sections(f"distractors_{language}")["leave"]
+    phrases = load_sections(f"distractors_{language}")["leave"]
     alternatives = "|".join(re.escape(phrase) for phrase in sorted(phrases, key=lambda phrase: (-len(phrase), phrase)))
-    # A match of no width, so that expressions that overlap are all found: "après avoir" and "avoir été".
+    # A match without width, to find overlapping expressions: "après avoir" and "avoir été".
     return re.compile(rf"(?<!\w)(?=({alternatives})(?!\w))", re.IGNORECASE)
 
 
 def _pairs(entries: Sequence[str]) -> Iterator[tuple[str, str]]:
-    alone = [entry for entry in entries if not re.search(r" [=>/] ", entry)]
-    yield from permutations(alone, 2)
+    single = [entry for entry in entries if not re.search(r" [=>/] ", entry)]
+    yield from permutations(single, 2)
     for entry in entries:
-        one, sign, others = entry.partition(" > ")
+        word, sign, replacements = entry.partition(" > ")
         if sign:
-            yield from ((one, other) for other in others.split(" / "))
-        elif entry not in alone:
+            yield from ((word, replacement) for replacement in replacements.split(" / "))
+        elif entry not in single:
             yield from permutations(re.split(" [=/] ", entry), 2)
 
 
-def _forms(language: str, inflection: str, one: str, other: str) -> Iterator[tuple[str, str, re.Pattern[str] | None]]:
+def _forms(language: str, inflection: str, word: str, replacement: str) -> Iterator[Replacement]:
     inflect = _INFLECTIONS[language][inflection]
-    old, new = inflect(one), inflect(other)
+    old, new = inflect(word), inflect(replacement)
     if len(old) != len(new):
-        raise ValueError(f"distractors_{language}.txt: expected as many forms of {one!r} as of {other!r}")
+        raise ValueError(f"distractors_{language}.txt: expected as many forms of {word!r} as of {replacement!r}")
     is_german = inflection == "adjectives" and language == "deu"
-    for place, form in enumerate(old):
-        fitting = {there for here, there in zip(old, new, strict=True) if here == form}
-        if len(fitting) == 1 and form != new[place]:
-            bare = is_german and place == 0
+    for i, form in enumerate(old):
+        fitting = {new_form for old_form, new_form in zip(old, new, strict=True) if old_form == form}
+        if len(fitting) == 1 and form != new[i]:
+            bare = is_german and i == 0
             follows = _ADJECTIVE_AND_NOUN if is_german else None
-            yield form, new[place], None if bare else _FOLLOWS.get(inflection, follows)
+            yield form, new[i], None if bare else _FOLLOWS.get(inflection, follows)
 
 
 # ---- inflection: all forms of a word in a fixed order
 
 
-def _as_it_is(word: str) -> Forms:
+def _uninflected(word: str) -> Forms:
     return (word,)
 
 
-def _listed(forms: str) -> Forms:
+def _split_forms(forms: str) -> Forms:
     return tuple(forms.split())
 
 
@@ -127,7 +128,7 @@ def _german_name(name: str) -> Forms:
 
 
 def _german_people(name: str) -> Forms:
-    """Of Amerikaner: with him, of him, to them, her and them."""
+    """Forms of e.g. Amerikaner, with the feminine ones."""
     return (name, f"{name}s", f"{name}n", f"{name}in", f"{name}innen")
 
 
@@ -140,7 +141,7 @@ def _german_verb(stem: str) -> Forms:
 
 
 def _french_adjective(forms: str) -> Forms:
-    """Of "grand grande", or of "rapide" alone: one and several, of both genders."""
+    """Singular and plural of both genders, from "grand grande" or "rapide"."""
     masculine, feminine = (forms.split() * 2)[:2]
     return (masculine, feminine, _french_plural(masculine), _french_plural(feminine))
 
@@ -153,9 +154,7 @@ def _french_plural(word: str) -> str:
     return f"{word}x" if word.endswith("eau") else f"{word}s"
 
 
-_FRENCH_ENDINGS = (
-    "e", "ent", "ait", "aient", "a", "èrent", "er", "é", "ée", "és", "ées", "era", "eront", "erait", "eraient", "ant",
-)  # fmt: skip
+_FRENCH_ENDINGS = split_list("e ent ait aient a èrent er é ée és ées era eront erait eraient ant")
 
 
 def _french_verb(stem: str) -> Forms:
@@ -190,14 +189,14 @@ def _spanish_verb(infinitive: str) -> Forms:
 
 
 _ALL: dict[str, Callable[[str], Forms]] = {
-    "words": _as_it_is,
-    "amount": _as_it_is,
-    "degree": _as_it_is,
-    "determiner": _as_it_is,
-    "noun": _as_it_is,
-    "forms": _listed,
-    "given": _as_it_is,
-    "that": _as_it_is,
+    "words": _uninflected,
+    "amount": _uninflected,
+    "degree": _uninflected,
+    "determiner": _uninflected,
+    "noun": _uninflected,
+    "forms": _split_forms,
+    "given": _uninflected,
+    "that": _uninflected,
 }
 _INFLECTIONS: dict[str, dict[str, Callable[[str], Forms]]] = {
     "eng": _ALL,

@@ -1,4 +1,4 @@
-"""The opposite of what a sentence says: a denial put in or taken out."""
+"""Negation edits of German, French and Spanish sentences."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ _RULES = {"deu": german, "fra": french, "spa": spanish}
 
 
 def negations(sentence: str, language: str) -> list[Edit]:
-    """Changes that deny one statement of a German, French or Spanish sentence, or take back one denial, each.
+    """Edits that negate one statement of a sentence, or remove one negation, each.
 
-    Only what can be told without a parser is touched: no questions, and sentences that already deny something get no
-    further denial.
+    There is no parser, so questions are not edited, and no negation is added to a sentence that has one.
     """
     if "?" in sentence:
         return []
     rules = _RULES[language]
-    found = list(rules.taken_out(sentence))
-    if not found and rules.DENIES.search(sentence) is None:
-        found = list(rules.put_in(sentence))
-    return found
+    edits = list(rules.remove_negations(sentence))
+    if not edits and rules.NEGATIVE.search(sentence) is None:
+        edits = list(rules.add_negations(sentence))
+    return edits

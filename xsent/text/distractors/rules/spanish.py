@@ -1,4 +1,4 @@
-"""Spanish sentences denied, and their denials taken back."""
+"""Spanish negation: add it to a statement, or remove it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 
 from xsent.text.distractors.rules.edits import NEGATION, Edit, follows_quotation
-from xsent.text.tokens import cased_like
+from xsent.text.english.tokens import match_case
 
-DENIES = re.compile(r"\b(?:no|nunca|jamás|nadie|nada|ning[uú]n[oa]?|sin|tampoco|ni|apenas|sino|salvo|excepto)\b", re.I)
+NEGATIVE = re.compile(
+    r"\b(?:no|nunca|jamás|nadie|nada|ning[uú]n[oa]?|sin|tampoco|ni|apenas|sino|salvo|excepto)\b", re.I
+)
 _FINITE = (
     r"(?:es|son|era|eran|fue|fueron|será|serán|sería|serían|está|están|estaba|estaban|ha|han|había|habían|hay|hubo|puede"
     r"|pueden|podía|podían|podría|podrían|pudo|pudieron|debe|deben|debía|debían|debería|deberían|tiene|tienen|tenía|tenían"
@@ -22,8 +24,9 @@ _STATEMENT = re.compile(
 _NO_NO_AFTER = re.compile(
     r"^(?:también|ya|solo|sólo|casi|siempre|aún|todavía|la|el|los|las|un|una|esta|esa|al|del|de|en|su|sus|cada|este|o|si"
     r"|por|con|para|además|además,|así|se|le|lo|les|me|nos|te|es|son|fue|a|cuánto|cuánta|qué|como|dónde|sea|incluso|más"
-    r"|ahora|claro|desde|hace|antes|muy|tan|recién|entre|hasta|y|e|bien|aunque|que tanto)$", re.I
-)  # fmt: skip
+    r"|ahora|claro|desde|hace|antes|muy|tan|recién|entre|hasta|y|e|bien|aunque|que tanto)$",
+    re.I,
+)
 _NO_NO_BEFORE = re.compile(
     r" (?:decir|que\b|solo|sólo|también|ya\b|siempre|aún|todavía|incluso|tan solo|únicamente|más de|lo que|cuando"
     r"|por lo que|hasta|además)"
@@ -31,8 +34,8 @@ _NO_NO_BEFORE = re.compile(
 _NO = re.compile(rf"(?P<no>\b[Nn]o )(?P<rest>(?:{_CLITIC})?[a-záéíóúñ]{{2,}})\b(?! (?:solo|sólo|obstante|más que))")
 
 
-def taken_out(sentence: str) -> Iterator[Edit]:
-    """One denial taken back, each."""
+def remove_negations(sentence: str) -> Iterator[Edit]:
+    """Edits that remove one negation each."""
     for match in _NO.finditer(sentence):
         nearby = sentence[match.end() : match.end() + 60]
         if match["no"][0] == "N" and re.search(r"\w\w[ae]s$", match["rest"]):
@@ -48,11 +51,11 @@ def taken_out(sentence: str) -> Iterator[Edit]:
         yield Edit(*match.span(), new[0].upper() + new[1:] if match["no"][0] == "N" else new, NEGATION)
     for match in re.finditer(r"\b[Nn]unca(?= (?!antes|más)[a-zé])", sentence):
         if re.search(r"\b(?:no|casi|ni|que)\b[^,.]*$", sentence[: match.start()]) is None:
-            yield Edit(*match.span(), cased_like("siempre", match.group()), NEGATION)
+            yield Edit(*match.span(), match_case("siempre", match.group()), NEGATION)
 
 
-def put_in(sentence: str) -> Iterator[Edit]:
-    """One statement denied, each."""
+def add_negations(sentence: str) -> Iterator[Edit]:
+    """Edits that negate one statement each."""
     for match in _STATEMENT.finditer(sentence):
         verb, before = match["verb"], match["before"].strip()
         if follows_quotation(sentence, match.start("verb")):
@@ -61,4 +64,4 @@ def put_in(sentence: str) -> Iterator[Edit]:
             continue
         if verb[0].isupper() and before:
             continue
-        yield Edit(match.start("verb"), match.end(), f"{cased_like('no', verb)} {verb[0].lower()}{verb[1:]}", NEGATION)
+        yield Edit(match.start("verb"), match.end(), f"{match_case('no', verb)} {verb[0].lower()}{verb[1:]}", NEGATION)

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.data.modules.letters import Letters
+from tests.helpers import existing
+from xsent.batch import EmbeddedBatch, ParallelBatch, Tokens
+from xsent.data.modules import base as training_data
+from xsent.data.modules.bitext import BitextData
+from xsent.data.readers.cldr import read_cldr
+from xsent.data.readers.parallel import SentencePair, read_tsv
+from xsent.data.readers.rejects import RejectLedger
+from xsent.data.stores.embeddings import EmbeddingStore
+from xsent.data.test_sets.heldout import HeldOut
+
+PATTERN = r"(?P<source>[a-z]{2,3})-(?P<target>[a-z]{2,3})\.tsv(\.gz)?"
+OPTIONS: dict[str, Any] = {
+    "name": "made-up",
+    "root": None,
+    "languages": None,
+    "drop_origins": [],
+    "max_pairs_per_language": None,
+    "max_pairs": None,
+    "temperature": 1.0,
+    "valid_share": 0.1,
+    "test_share": 0.1,
+    "paper_split": False,
+    "global_batch_size": 16,
+    "num_workers": 0,
+    "seed": 1,
+    "strict": False,
+    "cache_dir": "unused",
+}
+
+
+def made_up(n: int = 200, languages: Sequence[str] = ("deu", "fra")) -> list[SentencePair]:
+    return [
+        SentencePair(f"number {i}", f"{language} {i}", "eng", language, "", "f", i)
+        for language in languages
+        for i in range(n)
+    ]
+
+
+def data_of(pairs: Sequence[SentencePair], **options: Any) -> BitextData:
+    def reader(ledger: RejectLedger, root: str | None) -> Iterator[SentencePair]:
+        return iter(pairs)
+
+    return BitextData(**{**OPTIONS, "reader": reader, **options})
+
+
+def read(pairs: Sequence[SentencePair] | None = None, **options: Any) -> BitextData:
+    data = data_of(made_up() if pairs is None else pairs, **options)
+    data.read()
+    return data
+
+
+# ---- batches
+
+
+def sentence(tokens: Tokens, row: int) -> str:
+    ids = tokens.input_ids[row][tokens.attention_mask[row].bool()]
+    return "".join(map(chr, ids.tolist()))
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_token_batches_hold_the_two_sides_of_the_pairs_they_name(tmp_path: Path, num_workers: int) -> None:
+    data = read(cache_dir=str(tmp_path), num_workers=num_workers)
+    data.tokenize(Letters())
+    sources, targets, _, target_langs = data.sentences("train")
+    batches: list[ParallelBatch] = list(data.train_dataloader())
+    assert len(batches) == data.steps_per_epoch == len(sources) // 16
+    for batch in batches:
+        for row, number in enumerate(batch.pairs.row.tolist()):
+            assert sentence(batch.source, row) == sources[number]
+            assert sentence(batch.target, row) == targets[number]
+            assert data.language_codes[batch.pairs.target_lang[row]] == target_langs[number]
+            assert data.language_codes[batch.pairs.source_lang[row]] == "eng"
+
+
+def test_vector_batches_hold_the_encoders_vectors_of_the_pairs_they_name(tmp_path: Path) -> None:
+    data = read()
+    data.embed(Letters(), EmbeddingStore(tmp_path))
+    for split, loader in [("train", data.train_dataloader()), ("valid", data.val_dataloader())]:
+        sources, targets, _, _ = data.sentences(split)
+        batch: EmbeddedBatch
+        for batch in loader:
+            rows = batch.pairs.row.tolist()
+            torch.testing.assert_close(batch.source, Letters().encode([sources[row] for row in rows]))
+            torch.testing.assert_close(batch.target, Letters().encode([targets[row] for row in rows]))
+
+
+def test_validation_and_test_take_every_pair_once(tmp_path: Path) -> None:
+    data = read()
+    data.embed(Letters(), EmbeddingStore(tmp_path))
+    for split, loader in [("valid", data.val_dataloader()), ("test", data.test_dataloader())]:
+        rows = [row for batch in loader for row in batch.pairs.row.tolist()]
+        assert rows == list(range(len(data.sentences(split)[0])))
+
+
+def test_the_loader_starts_where_the_recipe_says(tmp_path: Path) -> None:
+    data = read()
+    data.embed(Letters(), EmbeddingStore(tmp_path))
+    complete = [batch.pairs.row.tolist() for batch in data.train_dataloader()]
+    data.batches_seen = 5
+    assert [batch.pairs.row.tolist() for batch in data.train_dataloader()] == complete[5:]
+
+
+def test_pairs_that_share_a_sentence_are_one_group_in_the_batch(tmp_path: Path) -> None:
+    # "number i" has a German and a French translation: they are of one group, all others are not.
+    data = read()
+    data.embed(Letters(), EmbeddingStore(tmp_path))
+    sources = data.sentences("train")[0]
+    for batch in data.train_dataloader():
+        names = np.array([sources[row] for row in batch.pairs.row])
+        same_sentence = torch.from_numpy(names[:, None] == names[None])
+        assert torch.equal(batch.pairs.group[:, None] == batch.pairs.group[None], same_sentence)
+
+
+# ---- what is read
+
+
+def test_the_splits_are_apart_and_together_all() -> None:
+    data = read()
+    texts = {split: set(data.sentences(split)[0]) for split in ("train", "valid", "test")}
+    assert all(texts.values())
+    assert sum(map(len, texts.values())) == 200
+
+
+def test_paper_split_validates_and_tests_on_one_tenth_and_trains_on_the_same_pairs_as_before() -> None:
+    plain, paper = read(), read(paper_split=True)
+    assert paper.sentences("valid") == paper.sentences("test")
+    assert set(paper.sentences("test")[0]) == {*plain.sentences("valid")[0], *plain.sentences("test")[0]}
+    assert paper.sentences("train") == plain.sentences("train")
+
+
+def test_reading_twice_reads_once() -> None:
+    data = read()
+    data.reader = lambda ledger, root: pytest.fail("read again")
+    data.read()
+
+
+def test_the_digest_is_that_of_the_content_and_not_of_its_order() -> None:
+    digest = read().digest()
+    assert read(made_up()[::-1]).digest() == digest
+    assert read(made_up()[1:]).digest() != digest
+    assert read(paper_split=True).digest() != digest
+    assert read(test_share=0.2).digest() != digest
+
+
+def test_languages_may_be_given_in_any_code() -> None:
+    assert read(languages=["de"]).language_codes == ["eng", "deu"]
+
+
+def test_sentences_for_a_tokenizer_are_even_over_the_languages_and_only_of_training() -> None:
+    data = read([*made_up(200, ["deu"]), *made_up(60, ["fra"])])
+    chosen = data.training_sentences(50)
+    assert len(chosen) == len(set(chosen))
+    by_language = {start: sum(text.startswith(start) for text in chosen) for start in ("number", "deu")}
+    assert by_language == {"number": 50, "deu": 50}
+    assert set(chosen) <= {text for side in data.sentences("train")[:2] for text in side}
+
+
+# ---- what is wrong
+
+
+def test_a_batch_larger_than_the_data_is_an_error_with_both_numbers() -> None:
+    with pytest.raises(ValueError, match=r"data\.global_batch_size=500 pairs is larger than the training split of 3"):
+        read(global_batch_size=500)
+
+
+def test_a_language_with_a_single_pair_is_named() -> None:
+    with pytest.raises(ValueError, match=r"grn has a single pair.*data\.languages="):
+        read([*made_up(), SentencePair("a", "b", "eng", "grn", "", "f", 1)])
+
+
+def test_a_language_the_data_do_not_have_is_named_with_those_they_have() -> None:
+    with pytest.raises(ValueError, match=r"data\.languages has jpn, the data have eng, deu$"):
+        read(languages=["de", "ja"])
+
+
+def test_a_language_that_does_not_exist_is_an_error_before_anything_is_read() -> None:
+    with pytest.raises(ValueError, match="unknown language 'deutsch'"):
+        data_of([], languages=["deutsch"])
+
+
+def test_no_usable_pair_is_an_error_that_tells_of_the_rejects() -> None:
+    with pytest.raises(ValueError, match=r"no usable pair.*0 of 0 lines rejected"):
+        read([])
+
+
+def test_too_little_for_validation_names_the_option() -> None:
+    with pytest.raises(ValueError, match=r"for validation, at least 2 are needed; raise data\.valid_share"):
+        read(valid_share=1e-6)
+
+
+@pytest.mark.parametrize("shares", [(0.0, 0.1), (0.5, 0.5), (1.2, 0.0), (0.1, -0.1)])
+def test_shares_that_leave_nothing_are_an_error(shares: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="valid_share"):
+        data_of([], valid_share=shares[0], test_share=shares[1])
+
+
+def test_a_batch_that_does_not_divide_among_the_devices_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = read()
+    monkeypatch.setattr(training_data, "world_size", lambda: 3)
+    with pytest.raises(ValueError, match=r"data\.global_batch_size=16.* 3 devices"):
+        data.train_dataloader()
+
+
+def test_a_missing_folder_is_an_error_with_the_option(tmp_path: Path) -> None:
+    data = data_of([], root=str(tmp_path / "nowhere"), reader=partial(read_tsv, pattern=PATTERN))
+    with pytest.raises(FileNotFoundError, match=r"nowhere.*data\.root="):
+        data.read()
+
+
+# ---- held-out test sets
+
+
+def test_held_out_pairs_become_test_sets_with_english_as_the_target() -> None:
+    data = read()
+    held_out = HeldOut(pairs_per_language=10)
+    held_out.bind(data, "test")
+    deu, fra = held_out(None, None)
+    assert (deu.name, fra.name) == ("deu-eng", "fra-eng")
+    assert len(deu.source) == len(deu.target) == 10
+    assert [text.split()[1] for text in deu.source] == [text.split()[1] for text in deu.target]
+    assert set(deu.target) <= set(data.sentences("test")[0])
+    (only,) = held_out(None, ["fr"])
+    assert only == fra
+
+
+def test_sampled_sentences_are_distinct_and_know_their_language() -> None:
+    sentences, languages = read().sample_sentences("test", languages=["deu"], per_language=5)
+    assert len(sentences) == len(set(sentences)) == 10
+    assert all(
+        (language == "deu") == text.startswith("deu") for text, language in zip(sentences, languages, strict=True)
+    )
+
+
+# ---- real data
+
+
+def test_emoji_names_make_a_data_set() -> None:
+    data = read(reader=read_cldr, name="cldr", global_batch_size=512)
+    assert len(data.language_codes) == 14
+    assert data.language_codes[0] == "eng"
+
+
+def test_the_english_guarani_bitext_is_read_whole(shared_data: Path, tmp_path: Path) -> None:
+    folder = existing(shared_data / "bitext")
+    reader = partial(read_tsv, pattern=r"(?P<source>en)-(?P<target>gn)\.tsv\.gz")
+    data = read(reader=reader, root=str(folder), drop_origins=["americasnlp*"])
+    # The data's description: 1,120 pairs, of which 933 are from AmericasNLP.
+    assert sum(len(data.sentences(split)[0]) for split in ("train", "valid", "test")) == 1120 - 933
+    assert data.language_codes == ["eng", "grn"]
+    assert data.ledger.lines == 1120
+    assert not data.ledger.rejects

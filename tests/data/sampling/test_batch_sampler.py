@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from xsent.data.sampling.batch_sampler import EvaluationSampler, TrainSampler, epoch_order
+
+STRATA = np.repeat([0, 1, 2], [700, 250, 50])  # three language pairs, 1,000 pairs
+
+
+def sampler(
+    visited: int = 0, *, rank: int = 0, world_size: int = 1, temperature: float = 1.0, seed: int = 3
+) -> TrainSampler:
+    return TrainSampler(
+        STRATA,
+        global_batch_size=64,
+        seed=seed,
+        temperature=temperature,
+        rank=rank,
+        world_size=world_size,
+        batches_seen=lambda: visited,
+    )
+
+
+def batches(visited: int = 0, **options: float) -> list[list[int]]:
+    return [rows.tolist() for rows in sampler(visited, **options)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("temperature", [1.0, 3.0])
+def test_a_resumed_run_sees_what_an_uninterrupted_one_sees(temperature: float) -> None:
+    steps = len(sampler())
+    complete = batches(0, temperature=temperature) + batches(steps, temperature=temperature)
+    for visited in range(2 * steps):
+        rest = batches(visited, temperature=temperature)
+        end = (visited // steps + 1) * steps
+        assert rest == complete[visited:end]
+
+
+@pytest.mark.parametrize("temperature", [1.0, 3.0])
+@pytest.mark.parametrize("world_size", [2, 4])
+def test_any_number_of_processes_sees_the_same_global_batches(world_size: int, temperature: float) -> None:
+    shares = [batches(5, rank=r, world_size=world_size, temperature=temperature) for r in range(world_size)]
+    together = [list(itertools.chain(*parts)) for parts in zip(*shares, strict=True)]
+    assert together == batches(5, temperature=temperature)
+    assert {len(rows) for share in shares for rows in share} == {64 // world_size}
+
+
+def test_an_epoch_takes_no_pair_twice_and_drops_only_the_last_incomplete_batch() -> None:
+    rows = list(itertools.chain(*batches()))
+    assert len(rows) == len(set(rows)) == 1000 // 64 * 64
+
+
+def test_epochs_and_seeds_differ_in_order() -> None:
+    first = batches()
+    assert first != batches(len(sampler()))
+    assert first != batches(seed=4)
+
+
+def test_the_length_is_that_of_a_whole_epoch_wherever_it_starts() -> None:
+    assert len(sampler(0)) == len(sampler(7)) == 15
+
+
+@pytest.mark.parametrize("temperature", [2.0, 5.0])
+def test_temperature_gives_each_language_pair_its_share(temperature: float) -> None:
+    order = epoch_order(STRATA, seed=0, epoch=0, temperature=temperature)
+    weights = np.array([700, 250, 50]) ** (1 / temperature)
+    expected = weights / weights.sum() * 1000
+    # The shares are counted out, not drawn: only rounding is between them.
+    assert np.abs(np.bincount(STRATA[order]) - expected).max() < 3
+
+
+def test_no_pair_is_taken_twice_before_all_of_its_language_pair_were_taken() -> None:
+    order = epoch_order(STRATA, seed=0, epoch=0, temperature=5.0)
+    for stratum in range(3):
+        times = np.bincount(order, minlength=1000)[stratum == STRATA]
+        assert times.max() - times.min() <= 1
+
+
+def test_an_infinite_temperature_would_be_even() -> None:
+    order = epoch_order(STRATA, seed=0, epoch=0, temperature=1e9)
+    assert np.abs(np.bincount(STRATA[order]) - 1000 / 3).max() < 3
+
+
+@pytest.mark.parametrize("rows", [5, 64, 65, 127, 128, 200])
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_evaluation_takes_every_row_once_and_in_order(rows: int, world_size: int) -> None:
+    shares = [
+        list(EvaluationSampler(rows, global_batch_size=64, rank=r, world_size=world_size)) for r in range(world_size)
+    ]
+    merged = [np.concatenate(parts) for parts in zip(*shares, strict=True)]
+    assert np.concatenate(merged).tolist() == list(range(rows))
+    assert min(len(part) for share in shares for part in share) >= 2

@@ -1,0 +1,142 @@
+"""Margin scores, xSIM and Tatoeba accuracy against the reference numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from xsent.data.readers.tatoeba import TestBitext
+from xsent.evaluation.noise.scoring import cosine_distances
+from xsent.evaluation.retrieval.evaluator import RetrievalEvaluator
+from xsent.evaluation.search.exact import knn
+from xsent.evaluation.search.margin import best_targets, margin_scores
+from xsent.similarity import cos_sim
+
+
+@pytest.fixture(scope="module")
+def xy(reference: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    return tuple(torch.tensor(reference["inputs"][side], dtype=torch.float64) for side in "xy")  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("margin", ["ratio", "distance", "absolute"])
+def test_margin_scores_equal_the_reference(reference: dict[str, Any], xy: tuple[Tensor, Tensor], margin: str) -> None:
+    cosines = cos_sim(*xy)
+    a = torch.tensor(reference["mean_knn_cos_x"], dtype=torch.float64)
+    b = torch.tensor(reference["mean_knn_cos_y"], dtype=torch.float64)
+    torch.testing.assert_close(cosines.topk(4, dim=1).values.mean(dim=1), a, rtol=0, atol=1e-8)
+    expected = torch.tensor(reference["scores"][margin], dtype=torch.float64)
+    positive = (a[:, None] + b[None]) > 0
+    result = margin_scores(cosines, a[:, None], b[None], margin)
+    torch.testing.assert_close(result[positive], expected[positive], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("candidates", ["knn", "all"])
+@pytest.mark.parametrize("margin", ["ratio", "distance", "absolute"])
+def test_predictions_equal_those_of_the_release(
+    reference: dict[str, Any], xy: tuple[Tensor, Tensor], margin: str, candidates: str
+) -> None:
+    forward, _ = best_targets(*xy, margin=margin, k=4, candidates=candidates)
+    expected = reference["xsim"][margin]
+    key = "released_prediction" if candidates == "knn" else "prediction_if_all_targets_are_candidates"
+    assert forward.rows.tolist() == expected[key]
+
+
+def make_evaluator(target: list[str], **changes: Any) -> RetrievalEvaluator:
+    source = [f"source {i}" for i in range(20)]
+    options: dict[str, Any] = {
+        "name": "xsim",
+        "root": None,
+        "languages": None,
+        "missing": "error",
+        "metric": "error",
+        "margin": "ratio",
+        "k": 4,
+        "candidates": "knn",
+        "comparison": "index",
+        "read": lambda root, languages: [TestBitext("deu-eng", "deu", "eng", source, target)],
+    }
+    return RetrievalEvaluator(**{**options, **changes})
+
+
+def score(evaluator: RetrievalEvaluator, x: Tensor, y: Tensor, target: list[str]) -> dict[str, float]:
+    vector_of = {f"source {i}": row for i, row in enumerate(x)}
+    # The duplicates of the reference have different vectors, so they need different texts.
+    vector_of |= dict(zip(target, y, strict=True))
+    return evaluator.score(torch.stack([vector_of[text] for text in evaluator.sentences()])).metrics
+
+
+@pytest.mark.parametrize("margin", ["ratio", "distance", "absolute"])
+def test_xsim_equals_the_release(reference: dict[str, Any], xy: tuple[Tensor, Tensor], margin: str) -> None:
+    target = [f"target {i}" for i in range(20)]
+    metrics = score(make_evaluator(target, margin=margin), *xy, target)
+    assert metrics["xsim/deu-eng/error"] == pytest.approx(100 * reference["xsim"][margin]["released_errors"] / 20)
+
+
+def test_textual_comparison_counts_a_line_with_the_same_text_as_right(
+    reference: dict[str, Any], xy: tuple[Tensor, Tensor]
+) -> None:
+    lines = reference["xsim_textual_duplicates"]["target_lines"]
+    forward, _ = best_targets(*xy, margin="ratio", k=4, candidates="knn")
+    evaluator = make_evaluator(lines, comparison="textual")
+    assert evaluator._errors(forward, lines) == reference["xsim_textual_duplicates"]["released_errors"]
+
+
+def test_tatoeba_accuracy_equals_the_reference_in_both_directions(
+    reference: dict[str, Any], xy: tuple[Tensor, Tensor]
+) -> None:
+    target = [f"target {i}" for i in range(20)]
+    tatoeba = make_evaluator(target, metric="accuracy", margin="absolute", k=1)
+    metrics = score(tatoeba, *xy, target)
+    expected = reference["tatoeba"]
+    assert metrics["xsim/deu-eng/accuracy"] == pytest.approx(expected["accuracy_x_to_y_percent"])
+    assert metrics["xsim/eng-deu/accuracy"] == pytest.approx(expected["accuracy_y_to_x_percent"])
+    assert metrics["xsim/deu/accuracy"] == metrics["xsim/mean/accuracy"] == pytest.approx(expected["average"])
+    assert knn(*xy, 1).rows.squeeze(1).tolist() == expected["prediction_x_to_y"]
+
+
+def test_average_cosine_distance_equals_the_reference(reference: dict[str, Any], xy: tuple[Tensor, Tensor]) -> None:
+    assert float(cosine_distances(*xy).mean()) == pytest.approx(reference["average_pairwise_cosine_distance"], abs=1e-8)
+
+
+def test_the_identity_has_ratio_4_and_distance_three_quarters_at_k_4() -> None:
+    # With X = Y = I and k = 4 = n every neighbourhood is 1/4.
+    eye = torch.eye(4)
+    for margin, expected in [("ratio", 4.0), ("distance", 0.75), ("absolute", 1.0)]:
+        forward, back = best_targets(eye, eye, margin=margin, k=4, candidates="knn")
+        assert forward.scores.tolist() == pytest.approx([expected] * 4)
+        assert forward.rows.tolist() == back.rows.tolist() == [0, 1, 2, 3]
+
+
+def test_a_constant_encoder_is_right_once_and_its_ties_are_reported() -> None:
+    # All vectors are equal: the lowest row wins, which is right for the first sentence only.
+    target = [f"target {i}" for i in range(20)]
+    evaluator = make_evaluator(target, metric="accuracy", margin="absolute", k=1)
+    result = evaluator.score(torch.ones(40, 3))
+    assert result.metrics["xsim/deu-eng/accuracy"] == pytest.approx(5.0)
+    assert [row["tied"] for row in result.details] == [1.0, 1.0]
+
+
+def test_identical_sentences_are_both_right() -> None:
+    # The first two targets are the same line: both are right.
+    target = ["same", "same", *(f"target {i}" for i in range(18))]
+    evaluator = make_evaluator(target, metric="accuracy", margin="absolute", k=1, comparison="textual")
+    rows = {text: number for number, text in enumerate(dict.fromkeys(target))}
+    vectors = torch.stack(
+        [
+            torch.eye(19)[rows[target[int(text.split()[1])] if text.startswith("source") else text]]
+            for text in evaluator.sentences()
+        ]
+    )
+    assert evaluator.score(vectors).metrics["xsim/deu-eng/accuracy"] == 100
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("margin", "ration"), ("candidates", "any"), ("comparison", "text"), ("metric", "f1"), ("k", 0)],
+)
+def test_invalid_options_are_errors(option: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"evaluator.{option}={value}"):
+        make_evaluator([], **{option: value})

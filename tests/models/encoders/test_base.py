@@ -1,0 +1,155 @@
+"""What ``encode`` promises of every encoder, held with the random one."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from xsent.batch import Tokens
+from xsent.models.encoders.base import Encoder
+from xsent.models.encoders.tiny import TinyEncoder
+
+SENTENCES = ["a cat", "the dog sat on a mat and slept", "a", "the cat sat", "dogs", "on and on and on"] * 3
+
+
+def tiny(seed: int = 0) -> TinyEncoder:
+    return TinyEncoder(name="tiny", dim=8, buckets=512, max_length=64, seed=seed)
+
+
+class LengthEncoder(Encoder):
+    """A vector says how many letters its sentence has, and how wide the batch was."""
+
+    name = "length"
+    dim = 2
+    padding_id = 7
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(1))
+        self.batches: list[tuple[int, ...]] = []
+
+    def tokenize(self, sentences: list[str]) -> list[list[int]]:  # type: ignore[override]
+        return [[1] * len(sentence) for sentence in sentences]
+
+    def tokenizer_digest(self) -> str:
+        return "letters"
+
+    def settings(self) -> dict[str, object]:
+        return {}
+
+    def forward(self, tokens: Tokens) -> Tensor:
+        assert (tokens.input_ids[tokens.attention_mask == 0] == 7).all()
+        assert not self.training
+        self.batches.append(tuple(tokens.input_ids.shape))
+        lengths = tokens.attention_mask.sum(dim=1) * self.weight
+        return torch.stack([lengths, torch.zeros_like(lengths)], dim=1)
+
+
+def test_order_is_kept_and_batches_hold_the_budget() -> None:
+    encoder = LengthEncoder()
+    sentences = ["x" * n for n in (3, 11, 0, 5, 5, 1, 30, 2)]
+    assert encoder.encode(sentences, token_budget=12)[:, 0].tolist() == [3, 11, 0, 5, 5, 1, 30, 2]
+    # A sentence beyond the budget goes alone; the others are sorted, the longest first.
+    assert encoder.batches == [(1, 30), (1, 11), (2, 5), (3, 3)]
+
+
+def test_the_batch_of_a_sentence_never_changes_its_vector() -> None:
+    encoder = tiny()
+    alone = torch.cat([encoder.encode([sentence]) for sentence in SENTENCES])
+    torch.testing.assert_close(encoder.encode(SENTENCES), alone, rtol=0, atol=1e-6)
+    torch.testing.assert_close(encoder.encode(SENTENCES, token_budget=1), alone, rtol=0, atol=1e-6)
+
+
+def test_padded_tokens_and_flat_ids_give_the_same_vectors() -> None:
+    encoder = tiny()
+    with torch.no_grad():
+        padded = encoder(encoder.collate(encoder.tokenize(SENTENCES)))
+    torch.testing.assert_close(padded, encoder.encode(SENTENCES), rtol=0, atol=1e-6)
+
+
+def test_sentences_without_tokens_are_zero_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    encoder = tiny()
+    with caplog.at_level(logging.WARNING):
+        vectors = encoder.encode(["a cat", "", "   \t", "a dog"])
+    assert vectors[1:3].abs().sum() == 0
+    assert vectors[[0, 3]].norm(dim=1).tolist() == pytest.approx([1.0, 1.0])
+    assert encoder.empty_sentences == 2
+    assert [record.getMessage() for record in caplog.records] == ["2 of 4 sentences have no token: their vectors are 0"]
+    encoder.encode(["a cat"])
+    assert encoder.empty_sentences == 0
+
+
+def test_a_file_gets_the_same_vectors_as_memory(tmp_path: Path) -> None:
+    encoder = tiny()
+    out = tmp_path / "deep" / "vectors.npy"
+    mapped = encoder.encode(SENTENCES, out=out)
+    assert torch.equal(mapped, encoder.encode(SENTENCES))
+    assert np.array_equal(np.load(out), mapped.numpy())
+    mapped[0] = 5.0  # the result maps the file
+    assert (np.load(out)[0] == 5.0).all()
+
+
+def test_nothing_to_encode_is_no_error(tmp_path: Path) -> None:
+    assert tiny().encode([]).shape == (0, 8)
+    assert tiny().encode([], out=tmp_path / "none.npy").shape == (0, 8)
+    assert np.load(tmp_path / "none.npy").shape == (0, 8)
+
+
+def test_bfloat16_is_near_and_leaves_the_weights_as_they_were() -> None:
+    encoder = tiny()
+    before, weights = encoder.digest(), encoder.vectors
+    near = encoder.encode(SENTENCES, bfloat16=True)
+    assert near.dtype == torch.float32
+    torch.testing.assert_close(near, encoder.encode(SENTENCES), rtol=0, atol=2e-2)
+    assert encoder.digest() == before
+    assert encoder.vectors is weights
+
+
+def test_encode_gives_back_every_module_in_its_mode() -> None:
+    encoder = LengthEncoder()
+    encoder.frozen, encoder.free = torch.nn.Dropout(), torch.nn.Dropout()
+    encoder.train()
+    encoder.frozen.eval()
+    encoder.encode(["abc"])
+    assert (encoder.training, encoder.frozen.training, encoder.free.training) == (True, False, True)
+
+
+def test_the_digest_changes_with_weights_tokens_and_settings_only() -> None:
+    encoder = tiny()
+    digest = encoder.digest()
+    assert tiny().digest() == digest
+    encoder.encode(SENTENCES)
+    assert encoder.train().digest() == digest
+    assert tiny(seed=1).digest() != digest
+    assert TinyEncoder(name="tiny", dim=8, buckets=512, max_length=63, seed=0).digest() != digest
+    with torch.no_grad():
+        encoder.vectors[3, 3] = torch.nextafter(encoder.vectors[3, 3], torch.tensor(9.0))
+    assert encoder.digest() != digest
+
+
+def test_a_vector_that_is_not_finite_stops() -> None:
+    encoder = LengthEncoder()
+    with torch.no_grad():
+        encoder.weight.fill_(float("nan"))
+    with pytest.raises(FloatingPointError, match=r"length: a vector is not finite, among sentences \[1"):
+        encoder.encode(["a", "ab"])
+
+
+def test_one_string_is_not_a_list_of_sentences() -> None:
+    with pytest.raises(TypeError, match="one string"):
+        tiny().encode("a cat")
+
+
+def test_what_is_cut_is_told_from_what_just_fits() -> None:
+    encoder = TinyEncoder(name="tiny", dim=8, buckets=512, max_length=4, seed=0)  # a letter takes two
+    assert encoder.truncated(["a", "a b", "a b c", ""]).tolist() == [False, False, True, False]
+    assert len(encoder.tokenize(["a b c"])[0]) == 4  # as before
+
+
+def test_an_encoder_without_a_greatest_length_cuts_nothing() -> None:
+    assert LengthEncoder().truncated(["x" * 999, ""]).tolist() == [False, False]

@@ -1,0 +1,113 @@
+"""All pages: text stays text, a strict content security policy, equal bytes, size limit, readable colours."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from markupsafe import Markup
+
+from tests.reporting.pages.helpers import HOSTILE, blocks_of
+from xsent.reporting.pages import page as pages
+from xsent.reporting.pages.charts import COLOURS, SHAPES
+from xsent.reporting.pages.page import SEARCH, Section, write_page
+
+TEMPLATES = Path(pages.__file__).parent / "templates"
+
+
+def write(path: Path, *sections: Section, title: str = "t") -> Path:
+    return write_page(path, title=title, kind=SEARCH, summary=Markup(""), sections=sections)
+
+
+def facts(text: str) -> Section:
+    return Section(
+        "facts", text, "overview", {"facts": [(text, text, True)], "config": text, "cut": False, "source": ""}
+    )
+
+
+def test_text_and_data_stay_text_and_only_known_scripts_run(tmp_path: Path) -> None:
+    page = write(tmp_path / "p.html", facts(HOSTILE)._replace(charts={"one": {"text": HOSTILE}}), title=HOSTILE)
+    text = page.read_text()
+    assert "taken over" in text
+    assert "<script>document" not in text
+    assert "<img" not in text
+    assert blocks_of(page) == {"one": {"text": HOSTILE}}
+    assert "default-src 'none'" in text
+    assert re.search(r"script-src 'sha256-[^']+' 'sha256-[^']+';", text)
+    assert "unsafe-eval" not in text
+
+
+def test_a_page_loads_nothing_from_the_network(tmp_path: Path) -> None:
+    text = write(tmp_path / "p.html", facts("a")).read_text()
+    assert not re.search(r"""(src|href)=["'](?!data:|#)""", text)
+    assert not re.search(r"https?://|@import|url\(|fetch\(", text)
+
+
+def test_a_section_that_is_too_large_is_replaced_by_a_note(tmp_path: Path) -> None:
+    page = write(tmp_path / "p.html", facts("small"), facts("x" * 6_000_000)._replace(key="large", title="L"))
+    assert page.stat().st_size < 5_000_000
+    assert "<code>small</code>" in page.read_text()
+    assert "This section is too large for the page" in page.read_text()
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
+    section = facts("a")._replace(charts={"one": [1, 2]})
+    assert write(tmp_path / "a.html", section).read_bytes() == write(tmp_path / "b.html", section).read_bytes()
+
+
+def test_the_chart_library_is_bundled_once_and_then_read_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def bundle(snippet: str, vl_version: str) -> str:
+        calls.append(vl_version)
+        return "library"
+
+    monkeypatch.setattr(pages, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr("vl_convert.javascript_bundle", bundle)
+    for _ in range(2):
+        assert pages.vega.__wrapped__() == "library"
+    assert len(calls) == 1
+    monkeypatch.setattr(pages, "CACHE", Path("/dev/null/cache"))  # cannot be written
+    assert pages.vega.__wrapped__() == "library"
+
+
+# ---- colours and shapes
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of WCAG 2."""
+    digits = colour.lstrip("#")
+    digits = "".join(2 * digit for digit in digits) if len(digits) == 3 else digits
+    channels = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_text_and_marks_have_enough_contrast_in_both_schemes(scheme: int) -> None:
+    block = re.findall(r":root \{(.*?)\}", (TEMPLATES / "page.css").read_text(), flags=re.DOTALL)[scheme]
+    colours = {name: luminance(colour) for name, colour in re.findall(r"--([\w-]+): (#[0-9a-f]+);", block)}
+
+    def contrast(name: str, ground: str) -> float:
+        dark, bright = sorted((colours[name], colours[ground]))
+        return (bright + 0.05) / (dark + 0.05)
+
+    for ground in ("paper", "card"):
+        assert all(contrast(f"c{number}", ground) >= 3 for number in range(len(COLOURS)))
+        assert all(contrast(name, ground) >= 4.5 for name in ("ink", "quiet", "link", "equivalent", "divergent"))
+    assert contrast("warn", "warn-card") >= 4.5
+    assert contrast("ink", "mark") >= 4.5
+
+
+def test_colours_and_shapes_make_72_different_pairs() -> None:
+    assert len(set(COLOURS)) == 8
+    assert len(set(SHAPES)) == 9
+    assert math.gcd(8, 9) == 1
+
+
+def test_own_javascript_stays_small() -> None:
+    assert len((TEMPLATES / "page.js").read_text().splitlines()) <= 150

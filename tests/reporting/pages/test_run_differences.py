@@ -1,0 +1,196 @@
+"""Runs beside one another: names, deltas, what may not be compared, what differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import config
+from tests.reporting.pages.helpers import FIGURES, run_folder
+from xsent.cli import main
+from xsent.reporting.pages import write_report
+from xsent.reporting.pages.run_differences import (
+    check_distinct,
+    compare_metrics,
+    condition_differences,
+    config_differences,
+    delta_text,
+    short_names,
+)
+from xsent.reporting.pages.run_folder import RunFiles, read_run
+from xsent.run.compose import plain
+
+DEU = "test/tatoeba/original/deu/accuracy"
+
+
+def two(tmp_path: Path, **changes: Any) -> list[RunFiles]:
+    """A run, and another that differs from it as said."""
+    second = {"metrics": {DEU: 60.0}, **changes}
+    return [read_run(run_folder(tmp_path / "one")), read_run(run_folder(tmp_path / "two", **second))]
+
+
+def delta(runs: list[RunFiles], metric: str) -> str:
+    (row,) = [row for row in compare_metrics(runs) if row.metric == metric]
+    return delta_text(metric, row.runs[1])
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["runs/a/1", "runs/b/2"], ["1", "2"]),
+        (["runs/a/1", "runs/b/1"], ["a", "b"]),
+        (["x/a/run", "x/b/run", "y/a/run"], ["x/a", "x/b", "y/a"]),
+        (["a/1", "b/1", "b/2"], ["a/1", "b/1", "b/2"]),
+    ],
+)
+def test_names_are_the_shortest_that_tell_the_runs_apart(folders: list[str], names: list[str], tmp_path: Path) -> None:
+    assert short_names([tmp_path / folder for folder in folders]) == names
+
+
+def test_a_delta_is_to_the_first_run_and_judged_only_where_the_better_side_is_known(tmp_path: Path) -> None:
+    assert delta(two(tmp_path / "a"), DEU) == "-1.25 worse"
+    assert delta(two(tmp_path / "b", metrics={DEU: 62.0}), DEU) == "+0.75 better"
+    error = "test/xsim/original/deu/error"
+    runs = [read_run(run_folder(tmp_path / name, metrics={error: value})) for name, value in (("x", 5.0), ("y", 4.0))]
+    assert delta(runs, error) == "-1.00 better"
+    for unknown in (
+        "test/tatoeba/language/deu/accuracy",
+        "test/language_probe/meaning/mean/accuracy",
+        "test/a/b/c/drift",
+    ):
+        runs = [
+            read_run(run_folder(tmp_path / unknown.replace("/", "_") / name, metrics={unknown: value}))
+            for name, value in (("x", 5.0), ("y", 4.0))
+        ]
+        assert "better" not in delta(runs, unknown)
+        assert "worse" not in delta(runs, unknown)
+        assert delta(runs, unknown).startswith("-1.00")
+
+
+def test_a_figure_that_one_run_lacks_or_has_no_number_for_has_no_delta(tmp_path: Path) -> None:
+    runs = two(tmp_path, metrics={DEU: None, "test/sts/original/deu-eng/spearman": 1.0})
+    rows = {row.metric: row.runs for row in compare_metrics(runs)}
+    assert set(rows) == {*FIGURES, "test/sts/original/deu-eng/spearman"}
+    assert rows[DEU][1].delta is None
+    assert rows["test/tatoeba/original/mean/accuracy"][1].value is None
+    assert rows["test/sts/original/deu-eng/spearman"][0].value is None
+
+
+def test_other_test_data_and_other_settings_are_marked_and_not_judged(tmp_path: Path) -> None:
+    assert delta(two(tmp_path / "a", data="d2"), DEU) == "-1.25 other data"
+    evaluator = {"name": "tatoeba", "root": "/data/tatoeba", "margin": "ratio"}
+    assert delta(two(tmp_path / "b", config={"evaluator": evaluator}), DEU) == "-1.25 other settings"
+    # The same files in another place are the same data: the digest tells.
+    moved = {"name": "tatoeba", "root": "/elsewhere", "margin": "absolute"}
+    assert delta(two(tmp_path / "c", config={"evaluator": moved}), DEU) == "-1.25 worse"
+
+
+def test_where_a_run_reads_and_writes_is_no_setting_of_its_evaluator(tmp_path: Path) -> None:
+    runs = []
+    for name, rate in (("one", 0.5), ("two", 0.5), ("three", 0.25)):
+        place = tmp_path / f"{name}_data"
+        overrides = (
+            "encoder=mini",
+            "evaluator=codeswitch",
+            f"evaluator.root={place}",
+            f"evaluator.read.dictionaries={place}",
+            f"evaluator.read.rate={rate}",
+            f"cache_dir={place}",
+        )
+        composed = plain(config("evaluate", tmp_path / name, *overrides))
+        metrics = {"test/codeswitch/original/deu/accuracy": 50.0}
+        runs.append(read_run(run_folder(tmp_path / name / "run", metrics=metrics, config=composed)))
+    assert runs[0].config["evaluator"]["read"]["out"] != runs[1].config["evaluator"]["read"]["out"]
+    (row,) = compare_metrics(runs)
+    assert [figure.mark for figure in row.runs] == ["", "", "other settings"]
+
+
+def test_each_evaluator_of_a_suite_is_compared_by_the_digest_of_its_own_test_sets(tmp_path: Path) -> None:
+    members = {name: {"name": name, "root": f"/data/{name}"} for name in ("tatoeba", "sts")}
+    metrics = {f"test/{name}/original/mean/accuracy": 50.0 for name in members}
+    suite = {"recipe": {"_target_": "a.Recipe"}, "evaluator": {"name": "suite", "members": members}}
+    runs = [
+        read_run(run_folder(tmp_path / name, metrics=metrics, config=suite, about={"test_sets": digests}))
+        for name, digests in (("one", "a1 b1"), ("two", "a1 b2"))
+    ]
+    assert [row.runs[1].mark for row in compare_metrics(runs)] == ["", "other data"]
+    assert condition_differences(runs) == [["sha256 of the test sets", "a1 b1", "a1 b2"]]
+    # An evaluation of its own beside a training run, of the same sets read from elsewhere.
+    evaluator = {"evaluator": {"name": "tatoeba", "root": "/elsewhere"}}
+    name = "test/tatoeba/original/mean/accuracy"
+    for digest, mark in (("a1", ""), ("a2", "other data")):
+        folder = run_folder(tmp_path / digest, metrics={name: 50.0}, config=evaluator, about={"test_sets": digest})
+        assert compare_metrics([runs[0], read_run(folder)])[0].runs[1].mark == mark
+
+
+def test_of_older_training_runs_the_roots_are_compared_as_paths(tmp_path: Path) -> None:
+    runs = [
+        read_run(
+            run_folder(
+                tmp_path / name, config={"recipe": {}, "evaluator": {"name": "tatoeba", "root": root}}, data=name
+            )
+        )
+        for name, root in (("one", "/data/tatoeba"), ("two", "/data/sts/../tatoeba/"), ("three", "/data/other"))
+    ]
+    assert [figure.mark for figure in compare_metrics(runs)[0].runs] == ["", "", "other data"]
+
+
+def test_only_what_differs_is_listed_and_a_runs_own_folder_is_no_difference(tmp_path: Path) -> None:
+    runs = [
+        read_run(
+            run_folder(
+                tmp_path / name,
+                data=data,
+                config={"seed": seed, "callbacks": {"folder": str(tmp_path / name / "checkpoints")}, **settings},
+            )
+        )
+        for name, data, seed, settings in (("a", "d1", 1, {}), ("b", "d2", 2, {"scheduler": None}))
+    ]
+    assert config_differences(runs) == [["seed", "1", "2"], ["scheduler", "(absent)", "null"]]
+    assert condition_differences(runs) == [["sha256 of the data", "d1", "d2"]]
+
+
+def test_one_run_or_the_same_run_twice_is_an_error(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run")
+    with pytest.raises(ValueError, match="expected two runs or more to compare, found 1"):
+        check_distinct([folder])
+    with pytest.raises(ValueError, match="the same run as"):
+        check_distinct([folder, tmp_path / "other" / ".." / "run"])
+
+
+# ---- the command
+
+
+def test_the_command_prints_the_table_and_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [run_folder(tmp_path / "one"), run_folder(tmp_path / "two", metrics={DEU: 60.0})]
+    page = tmp_path / "pages" / "compare.html"
+    for _ in range(2):  # a page of ours is replaced
+        assert main(["compare", *map(str, runs), "-o", str(page)]) == 0
+    assert "-1.25 worse" in " ".join(capsys.readouterr().out.split())
+    assert "2 runs compared" in page.read_text()
+
+
+def test_what_is_no_page_of_ours_stays_and_nothing_is_written_on_an_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs = [str(run_folder(tmp_path / "one")), str(run_folder(tmp_path / "two"))]
+    thesis, report = tmp_path / "thesis.html", write_report(tmp_path / "one")
+    thesis.write_text("<html>years of work</html>")
+    for page in (thesis, report):  # a run's own page is none of several runs
+        before = page.read_bytes()
+        assert main(["compare", *runs, "-o", str(page)]) == 1
+        assert f"{page}: expected a page of `xsent compare` to replace" in caplog.text
+        assert page.read_bytes() == before
+    new = tmp_path / "new.html"
+    for wrong, message in (
+        ([runs[0]], "expected two runs or more"),
+        ([runs[0], runs[0]], "the same run as"),
+        ([runs[0], str(tmp_path)], "found neither metrics.json"),
+    ):
+        assert main(["compare", *wrong, "-o", str(new)]) == 1
+        assert message in caplog.text
+        assert not new.exists()
+    assert main(["compare", *runs, "-o", str(tmp_path)]) == 1
+    assert "found a folder" in caplog.text

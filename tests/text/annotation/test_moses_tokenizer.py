@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import logging
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from xsent.text.annotation.moses_tokenizer import moses_words
+
+pytest.importorskip("sacremoses", reason="pip install 'xsent[divergence]'")
+
+
+def test_quotes_dashes_and_dots_become_ascii_before_tokenization() -> None:
+    assert moses_words("“Don’t” – she said…", "eng") == ('"', "Don", "'t", '"', "-", "she", "said", "...")
+
+
+def test_each_language_has_its_own_rules() -> None:
+    # An apostrophe belongs to the word before it in French and to the one after it in English.
+    assert moses_words("l’eau", "fra") == ("l'", "eau")
+    assert moses_words("l’eau", "eng") == ("l", "'eau")
+    # So does the sign between thousands: Moses writes what it takes for the one of the language.
+    assert moses_words("1\u00a0000 km", "fra") == ("1,000", "km")
+    assert moses_words("1\u00a0000 km", "eng") == ("1.000", "km")
+
+
+def test_an_abbreviation_keeps_its_dot_and_the_last_word_does_not() -> None:
+    assert moses_words("M. Dupont dort.", "fra") == ("M.", "Dupont", "dort", ".")
+
+
+def test_no_sign_is_escaped_for_html() -> None:
+    assert moses_words("A&B <b> | [x] d'y", "eng") == ("A", "&", "B", "<", "b", ">", "|", "[", "x", "]", "d", "'y")
+
+
+def test_an_accent_that_stands_apart_joins_its_letter() -> None:
+    assert moses_words("cafe\u0301 noir", "fra") == ("café", "noir")
+
+
+def test_invisible_characters_are_removed_and_words_stay_separate() -> None:
+    assert moses_words("one\ttwo\u2028three\u200b fo\u00adur", "eng") == ("one", "two", "three", "four")
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\u00a0", "\u200b\n"])
+def test_a_blank_sentence_has_no_words(text: str) -> None:
+    assert moses_words(text, "fra") == ()
+
+
+def test_no_word_is_empty_or_has_white_space_inside_whatever_the_sign() -> None:
+    signs = [chr(code) for code in range(0x3100) if not 0xD800 <= code < 0xE000]
+    for language in ("eng", "fra"):
+        words = moses_words(" ".join(f"a{sign}b {sign}" for sign in signs), language)
+        assert all(word.split() == [word] for word in words)
+
+
+def test_an_unknown_language_uses_the_common_rules_and_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert moses_words("xin chào, bạn", "vie") == ("xin", "chào", ",", "bạn")
+        moses_words("chào", "vie")
+        moses_words("bonjour", "fra")
+    assert [record.getMessage() for record in caplog.records] == [
+        "language vie: Moses has no rules for it; the language-independent ones apply"
+    ]
+
+
+@pytest.mark.parametrize(("file", "language"), [("seeds.en.conllu", "eng"), ("seeds.fr.conllu", "fra")])
+def test_tokens_equal_those_of_the_shared_seeds(shared_data: Path, file: str, language: str) -> None:
+    path = shared_data / "seeds" / file
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    sentences = list(islice(path.read_text(encoding="utf-8").split("\n\n"), 500))
+    for lines in (sentence.split("\n") for sentence in sentences):
+        text = next(line.removeprefix("# text = ") for line in lines if line.startswith("# text"))
+        assert moses_words(text, language) == tuple(line.split("\t")[1] for line in lines if not line.startswith("#"))

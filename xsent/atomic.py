@@ -1,0 +1,120 @@
+"""Atomic writes: files and folders appear under their name only when they are complete.
+
+Each is written under a temporary name beside the target, flushed to the disk and renamed. After an exception or a kill
+the target holds what it held before.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def atomic_path(path: Path, *, unique: bool = True) -> Iterator[Path]:
+    """Give a temporary path to write to; the file there replaces ``path`` when the block ends.
+
+    Args:
+        path: the target; its folder is made if needed.
+        unique: several processes may write this file at the same time. Pass False where only one can: the temporary
+            file that a killed process left is then overwritten.
+
+    Raises:
+        ValueError: ``path`` is no regular file, such as a folder or a device.
+        OSError: the disk is full; names the file and the free bytes.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: expected a file to write, or none yet, found something else (a folder or device)")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp" if unique else f"{path.name}.tmp")
+    try:
+        with explain_full_disk(path):
+            temporary.unlink(missing_ok=True)
+            yield temporary
+            _sync(temporary)
+            temporary.replace(path)
+            _sync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_write_bytes(path: Path) -> Iterator[BinaryIO]:
+    """Open a binary file for writing, compressed if its name ends in ``.gz``; errors as in ``atomic_path``."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        if path.suffix != ".gz":
+            yield file
+            return
+        # Neither a name nor a time in the header: equal text gives equal bytes.
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as compressed:
+            yield cast(BinaryIO, compressed)
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[TextIO]:
+    """``atomic_write_bytes`` for UTF-8 text; line ends are written as they are."""
+    with atomic_write_bytes(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        yield text
+        text.detach()  # flushes; atomic_write_bytes closes the file
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file in one call; errors as in ``atomic_path``."""
+    with atomic_write(path) as file:
+        file.write(text)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Give an empty temporary folder of the same name; it is moved to ``path`` when the block ends.
+
+    The caller makes sure that no other process writes this folder. What a killed process left is deleted first.
+
+    Raises:
+        OSError: ``path`` exists and is not an empty folder; or the disk is full.
+    """
+    beside = path.with_name(f"{path.name}.tmp")
+    shutil.rmtree(beside, ignore_errors=True)
+    folder = beside / path.name
+    try:
+        with explain_full_disk(path):
+            folder.mkdir(parents=True)
+            yield folder
+            for entry in (*folder.rglob("*"), folder):
+                _sync(entry)
+            folder.rename(path)
+            _sync(path.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextmanager
+def explain_full_disk(path: Path) -> Iterator[None]:
+    """Add the path and the free bytes to an error about a full disk that names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL_DISK or error.filename is not None:
+            raise
+        existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+        free = shutil.disk_usage(existing).free
+        reason = f"{os.strerror(error.errno)}: could not be written, {free:,} bytes are free; no partial file was left"
+        raise OSError(error.errno, reason, str(path)) from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,239 @@
+"""Data module of translation pairs in many languages: tokenised or embedded once, batched for recipes."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import InitVar, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+from xsent.batch import EmbeddedBatch, FileEmbedder, Pairs, ParallelBatch, Tokenizer
+from xsent.data.modules.base import TrainingData, batch_loader
+from xsent.data.readers.rejects import RejectLedger
+from xsent.data.readers.tatoeba import TestBitext
+from xsent.data.sampling.batch_sampler import Rows
+from xsent.data.sampling.pair_table import (
+    Columns,
+    Reader,
+    groups,
+    language_pairs,
+    read_corpus,
+    split_by_content,
+    within_caps,
+    without_unused,
+)
+from xsent.data.stores.embeddings import EmbeddingStore
+from xsent.data.stores.tokens import tokenize_once
+from xsent.languages import to_iso639_3
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BitextData(TrainingData):
+    """Data module over the sentence pairs of any reader."""
+
+    description = "translation pairs"
+
+    root: str | None  # file, folder or name that the reader reads; None for a reader without one
+    reader: Reader  # yields sentence pairs and sends unusable lines to the ledger
+    languages: Sequence[str] | None  # keep pairs whose side other than English is in one of these, in any code; or all
+    drop_origins: Sequence[str]  # patterns (`*` allowed) of origins to leave out
+    max_pairs_per_language: int | None  # this cap and the next: see `within_caps`
+    max_pairs: int | None
+    temperature: float  # for sampling language pairs in training, see `epoch_order`
+    valid_share: float  # of the source sentences, see `split_by_content`
+    test_share: float
+    paper_split: bool  # as in ORACLE's release, validation and test are the same split: both shares together
+    num_workers: int  # processes that load batches; 0 loads in the training process
+    strict: InitVar[bool]  # stop at the first unusable line instead of recording it
+    cache_dir: str  # folder of the token ids
+    texts: list[str] = field(init=False, default_factory=list)  # distinct; `splits` refer to them by number
+    splits: dict[str, Columns] = field(init=False, default_factory=dict)
+    # Makes a batch from columns, rows and labels of the rows.
+    _fetch: Callable[[Columns, Rows, Pairs], ParallelBatch | EmbeddedBatch] | None = field(init=False, default=None)
+
+    def __post_init__(self, strict: bool) -> None:
+        super().__post_init__()
+        if not (0 < self.valid_share < 1 and 0 <= self.test_share < 1 - self.valid_share):
+            raise ValueError(
+                f"data: valid_share {self.valid_share} and test_share {self.test_share} leave no pairs to train on"
+            )
+        if self.temperature <= 0:
+            raise ValueError(f"data.temperature: expected a number above 0, found {self.temperature}")
+        self.requested = None if self.languages is None else {to_iso639_3(code) for code in self.languages}
+        self.ledger = RejectLedger(strict=strict)
+
+    # ---- reading
+
+    def read(self) -> None:
+        if self.splits:
+            return
+        log.info("reading data=%s", self.name)
+        pairs = self.reader(self.ledger, self.root)
+        corpus = read_corpus(pairs, languages=self.requested, drop_origins=self.drop_origins)
+        self.language_codes = corpus.languages
+        self._check_languages(corpus.columns)
+        rows = within_caps(corpus.columns, per_language=self.max_pairs_per_language, total=self.max_pairs)
+        corpus = without_unused(corpus._replace(columns=corpus.columns.take(rows)))
+        self.texts, columns = corpus.texts, corpus.columns
+        split = split_by_content(corpus, valid_share=self.valid_share, test_share=self.test_share)
+        if self.paper_split:
+            split["valid"] = split["test"] = np.sort(np.concatenate([split["valid"], split["test"]]))
+        splits = {name: columns.take(rows) for name, rows in split.items()}
+        self.check_split_sizes(
+            len(splits["train"].source),
+            len(splits["valid"].source),
+            unit="pairs",
+            advice=f"raise data.valid_share={self.valid_share}",
+        )
+        self.splits = splits
+        counts = np.bincount(columns.target_lang, minlength=len(self.language_codes))
+        by_language = sorted(zip(counts.tolist(), self.language_codes, strict=True), reverse=True)
+        log.info(
+            "data=%s: %s pairs (%s): %s",
+            self.name,
+            f"{len(columns.source):,}",
+            ", ".join(f"{len(split.source):,} {name}" for name, split in splits.items()),
+            ", ".join(f"{language} {n:,}" for n, language in by_language if n),
+        )
+
+    def _check_languages(self, columns: Columns) -> None:
+        requested = self.requested
+        if not len(columns.source):
+            suffix = f" in {sorted(requested)}" if requested else ""
+            raise ValueError(f"data={self.name}: no usable pair{suffix}; {self.ledger.summary()}")
+        if requested and (missing := requested - set(self.language_codes)):
+            raise ValueError(
+                f"data={self.name}: data.languages has {', '.join(sorted(missing))}, the data have"
+                f" {', '.join(self.language_codes)}"
+            )
+        # A pair within one language counts once.
+        source_lang = columns.source_lang[columns.source_lang != columns.target_lang]
+        counts = np.bincount(np.concatenate([source_lang, columns.target_lang]), minlength=len(self.language_codes))
+        single = [language for language, n in zip(self.language_codes, counts, strict=True) if n == 1]
+        if single:
+            raise ValueError(
+                f"data={self.name}: {', '.join(single)} has a single pair, which leaves nothing to compare it"
+                " with; leave the language out with data.languages=[...]"
+            )
+
+    def digest(self) -> str:
+        content = hashlib.sha256(" ".join(self.language_codes).encode())
+        for name, columns in self.splits.items():
+            content.update(name.encode())
+            content.update(np.sort(columns.key).tobytes())
+        return content.hexdigest()
+
+    # ---- sentences
+
+    def sentences(self, split: str) -> tuple[list[str], list[str], list[str], list[str]]:
+        """Source texts, target texts, source languages, target languages of a split."""
+        columns = self.splits[split]
+        return (
+            [self.texts[number] for number in columns.source],
+            [self.texts[number] for number in columns.target],
+            [self.language_codes[number] for number in columns.source_lang],
+            [self.language_codes[number] for number in columns.target_lang],
+        )
+
+    def training_sentences(self, per_language: int) -> list[str]:
+        """Up to ``per_language`` distinct training sentences of each language, those of lowest hash."""
+        columns = self.splits["train"]
+        text = np.concatenate([columns.source, columns.target])
+        lang = np.concatenate([columns.source_lang, columns.target_lang])
+        key = np.concatenate([columns.key, columns.key])
+        sentences: list[str] = []
+        for language in range(len(self.language_codes)):
+            rows = np.flatnonzero(lang == language)
+            numbers, first = np.unique(text[rows[np.argsort(key[rows], kind="stable")]], return_index=True)
+            sentences += [self.texts[number] for number in numbers[np.argsort(first)][:per_language]]
+        return sentences
+
+    def bitexts(self, split: str, *, languages: Sequence[str] | None, per_language: int | None) -> list[TestBitext]:
+        """Held-out pairs of lowest hash, one test set per language pair, of at most ``per_language`` pairs.
+
+        Languages are those of the side that is not English, in any code; None is all.
+        """
+        requested = None if languages is None else {to_iso639_3(code) for code in languages}
+        source, target, source_langs, target_langs = self.sentences(split)
+        limit = math.inf if per_language is None else per_language
+        rows_of: dict[tuple[str, str], list[int]] = {}
+        for row in np.argsort(self.splits[split].key, kind="stable").tolist():
+            # The queries are in the other language, as in the published test sets: deu-eng.
+            pair = target_langs[row], source_langs[row]
+            if (requested is None or pair[0] in requested) and len(rows_of.setdefault(pair, [])) < limit:
+                rows_of[pair].append(row)
+        return [
+            TestBitext(f"{lang}-{pivot}", lang, pivot, [target[row] for row in rows], [source[row] for row in rows])
+            for (lang, pivot), rows in sorted(rows_of.items())
+        ]
+
+    def sample_sentences(
+        self, split: str, *, languages: Sequence[str] | None, per_language: int
+    ) -> tuple[list[str], list[str]]:
+        bitexts = self.bitexts(split, languages=languages, per_language=per_language)
+        language_of: dict[str, str] = {}
+        for bitext in bitexts if languages is not None else bitexts[:8]:
+            for source, target in zip(bitext.source, bitext.target, strict=True):
+                language_of.setdefault(source, bitext.source_lang)
+                language_of.setdefault(target, bitext.target_lang)
+        return list(language_of), list(language_of.values())
+
+    # ---- batches
+
+    def tokenize(self, tokenizer: Tokenizer) -> None:
+        """Make batches of token ids (``ParallelBatch``); every text is tokenised once."""
+        store = tokenize_once(self.texts, tokenizer, Path(self.cache_dir))
+
+        def fetch(columns: Columns, rows: Rows, pairs: Pairs) -> ParallelBatch:
+            return ParallelBatch(store.tokens(columns.source[rows]), store.tokens(columns.target[rows]), pairs)
+
+        self._fetch = fetch
+
+    def embed(self, embedder: FileEmbedder, store: EmbeddingStore) -> None:
+        """Make batches of a frozen encoder's vectors (``EmbeddedBatch``); every text is embedded once."""
+        vectors = store.vectors(self.texts, embedder)
+
+        def fetch(columns: Columns, rows: Rows, pairs: Pairs) -> EmbeddedBatch:
+            source, target = (torch.from_numpy(vectors[side[rows]]) for side in (columns.source, columns.target))
+            return EmbeddedBatch(source, target, pairs)
+
+        self._fetch = fetch
+
+    @property
+    def training_size(self) -> int:
+        return len(self.splits["train"].source)
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        sampler = self.train_sampler(language_pairs(self.splits["train"]), temperature=self.temperature)
+        return batch_loader(self.training_size, self._batches("train"), sampler, num_workers=self.num_workers)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        return self._evaluation_loader("valid")
+
+    def test_dataloader(self) -> DataLoader[Any]:
+        return self._evaluation_loader("test")
+
+    def _evaluation_loader(self, split: str) -> DataLoader[Any]:
+        size = len(self.splits[split].source)
+        return self.evaluation_loader(size, self._batches(split), num_workers=self.num_workers)
+
+    def _batches(self, split: str) -> Callable[[Rows], ParallelBatch | EmbeddedBatch]:
+        fetch, columns = self._fetch, self.splits[split]
+        if fetch is None:
+            raise RuntimeError("call tokenize() or embed() before asking for batches")
+        group = groups(columns)
+
+        def batch(rows: Rows) -> ParallelBatch | EmbeddedBatch:
+            labels = (np.asarray(rows), group[rows], columns.source_lang[rows], columns.target_lang[rows])
+            return fetch(columns, rows, Pairs(*map(torch.from_numpy, labels)))
+
+        return batch

@@ -1,0 +1,207 @@
+"""Data module of synthetic divergences: split by seed, sampled as in Briakou and Carpuat 2020."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from xsent.batch import IGNORED, DivergenceBatch, Pairs, PairTokens, WordPair
+from xsent.data.modules.base import TrainingData, batch_loader
+from xsent.data.readers.divergences import read_seed_groups
+from xsent.data.readers.rejects import RejectLedger
+from xsent.data.sampling.batch_sampler import Rows
+from xsent.data.sampling.divergence_items import Items, SeedTable, check_options, ranked_items, single_items
+from xsent.text.divergences.json_format import UNCHANGED, Divergence, to_json
+
+log = logging.getLogger(__name__)
+
+
+class TokenizedPair(Protocol):
+    """Token ids of a pair."""
+
+    @property
+    def words(self) -> NDArray[np.int32]:
+        """(T,) number of the word of each token, source words first; -1 on special tokens."""
+        ...
+
+
+class PairTokenizer(Protocol):
+    """Tokenizer of a cross-encoder."""
+
+    def tokenize(self, pairs: Sequence[WordPair]) -> Sequence[Any]:
+        """A ``TokenizedPair`` of each pair."""
+        ...
+
+    def collate(self, pairs: Sequence[Any]) -> PairTokens:
+        """Pad tokenised pairs to a batch."""
+        ...
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DivergenceData(TrainingData):
+    """Data module over a file of ``xsent diverge``.
+
+    Options of ``sampling``: ``single``: each seed with its divergences of the kinds, usually one; ``balanced``: with
+    one of its divergences, drawn at random; ``concatenation``: with all; ``ranking``: seed above lexical substitution
+    above phrase replacement or subtree deletion.
+
+    Options of ``items``: ``pairs``: a less and a more divergent version; ``contrastive``: seeds and their divergences,
+    each an item; ``independent``: seeds, and as many divergences of each kind from seeds that are in no split.
+    Differs from the released code: it draws from all seeds, so that most divergences are of the same seeds.
+
+    An item of ``pairs`` is two pairs of sentences in ``global_batch_size``.
+
+    Source:
+        Briakou and Carpuat 2020 (arXiv:2010.03662), sections 3.2 and 5; the three splits are the released code's.
+    """
+
+    description = "divergences of seed pairs"
+
+    root: str  # JSONL of seeds and their divergences (`xsent.text.divergences.json_format`)
+    kinds: Sequence[str]  # divergences that are used
+    sampling: str
+    items: str
+    train_seeds: int  # sizes of the splits, in file order; seeds without a divergence are skipped
+    valid_seeds: int
+    test_seeds: int
+    source_lang: InitVar[str]  # ISO 639-3
+    target_lang: InitVar[str]
+    num_workers: int  # processes that load batches; 0 loads in the training process
+    records: list[Divergence] = field(init=False, default_factory=list)
+    _items: dict[str, Items] = field(init=False, default_factory=dict)  # by split
+    _tokenizer: PairTokenizer | None = field(init=False, default=None)
+    _ids: dict[int, Any] = field(init=False, default_factory=dict)  # by number of the record
+    _labels: dict[int, NDArray[np.int64]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self, source_lang: str, target_lang: str) -> None:
+        super().__post_init__()
+        check_options(self.sampling, self.items, self.kinds)
+        if min(self.train_seeds, self.valid_seeds) < 1 or self.test_seeds < 0:
+            raise ValueError(
+                f"data: {self.train_seeds} seeds to train on and {self.valid_seeds} to validate on: expected some"
+            )
+        self.sizes = {"train": self.train_seeds, "valid": self.valid_seeds, "test": self.test_seeds}
+        self.language_codes = [source_lang, target_lang]
+        self.ledger = RejectLedger(strict=True)
+
+    # ---- reading
+
+    def read(self) -> None:
+        if self._items:
+            return
+        log.info("reading data=%s", self.name)
+        # Split before data.kinds is applied: it changes what is trained on, not which seeds are held out.
+        groups = [group for group in read_seed_groups(self.root) if len(group) > 1]
+        needed = sum(self.sizes.values())
+        if len(groups) < needed:
+            options = ", ".join(f"data.{split}_seeds={size}" for split, size in self.sizes.items())
+            raise ValueError(f"{self.root}: {len(groups)} seeds with a divergence; {options} need {needed}")
+        table = SeedTable(groups, self.kinds, seed=self.seed)
+        items, start = {}, 0
+        for split, size in self.sizes.items():
+            finer, coarser = table.pairs(range(start, start + size), self.sampling)
+            if self.items == "independent" and split == "train":
+                coarser = table.independent(coarser, needed, path=self.root)
+            items[split] = ranked_items(finer, coarser) if self.items == "pairs" else single_items(finer, coarser)
+            start += size
+        sizes = {split: len(items[split].record) for split in items}
+        unit = f"items of data.kinds={','.join(self.kinds)}"
+        self.check_split_sizes(
+            sizes["train"], sizes["valid"], unit=unit, advice=f"raise data.valid_seeds={self.sizes['valid']}"
+        )
+        self.records, self._items = table.records, items
+        log.info(
+            "data=%s: %s seeds (%s); %s; %s items of %s to train on",
+            self.name,
+            f"{len(table.groups):,}",
+            ", ".join(f"{size:,} {split}" for split, size in self.sizes.items()),
+            ", ".join(f"{sum(kind in group for group in table.groups):,} {kind}" for kind in self.kinds),
+            f"{sizes['train']:,}",
+            self.items,
+        )
+
+    def digest(self) -> str:
+        options = [*self.language_codes, *self.kinds, self.sampling, self.items, str(self.seed), str(self.sizes)]
+        content = hashlib.sha256(" ".join(options).encode())
+        for record in self.records:
+            content.update(to_json(record).encode())
+        return content.hexdigest()
+
+    def labelled_records(self, split: str) -> list[tuple[Divergence, bool]]:
+        """The records of a split's items, repeated as in the items, and whether each counts as equivalent.
+
+        The less divergent record of a ranked item counts as equivalent, be it a seed or a lexical substitution. The
+        released code does the same, which lowers its dev scores of divergence ranking.
+        """
+        items = self._items[split]
+        finer = [(self.records[number], True) for number in items.finer]
+        return finer + [
+            (self.records[number], not divergent)
+            for number, divergent in zip(items.record, items.divergent, strict=True)
+        ]
+
+    def sample_sentences(
+        self, split: str, *, languages: Sequence[str] | None, per_language: int
+    ) -> tuple[list[str], list[str]]:
+        """No sentences: a cross-encoder has no sentence embeddings to plot."""
+        return [], []
+
+    # ---- batches
+
+    def tokenize(self, tokenizer: PairTokenizer) -> None:
+        """Prepare batches of token ids; every record of a training or validation item is tokenised once."""
+        self._tokenizer = tokenizer
+        used = [column for split in ("train", "valid") for column in self._items[split][:2]]
+        numbers = np.unique(np.concatenate(used)).tolist()
+        pairs = [WordPair(self.records[number].source, self.records[number].target) for number in numbers]
+        self._ids = dict(zip(numbers, tokenizer.tokenize(pairs), strict=True))
+        self._labels = {number: _token_labels(self.records[number], ids) for number, ids in self._ids.items()}
+
+    @property
+    def training_size(self) -> int:
+        return len(self._items["train"].record)
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        sampler = self.train_sampler(np.zeros(self.training_size, np.int64))
+        return batch_loader(
+            self.training_size, lambda rows: self._batch("train", rows), sampler, num_workers=self.num_workers
+        )
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        return self.evaluation_loader(len(self._items["valid"].record), lambda rows: self._batch("valid", rows))
+
+    def _batch(self, split: str, rows: Rows) -> DivergenceBatch:
+        if self._tokenizer is None:
+            raise RuntimeError("call tokenize() before asking for batches")
+        items = self._items[split]
+        finer = items.finer[rows] if len(items.finer) else items.finer
+        numbers = np.concatenate([finer, items.record[rows]])
+        tokens = self._tokenizer.collate([self._ids[number] for number in numbers])
+        divergent = torch.from_numpy(np.concatenate([np.zeros(len(finer), np.int64), items.divergent[rows]]))
+        row = torch.from_numpy(rows)
+        pairs = Pairs(row, row, torch.zeros_like(row), torch.ones_like(row))
+        return DivergenceBatch(tokens, divergent, self._padded_labels(numbers, divergent, tokens.input_ids), pairs)
+
+    def _padded_labels(self, numbers: Rows, divergent: Tensor, input_ids: Tensor) -> Tensor:
+        labels = torch.full_like(input_ids, IGNORED)
+        for row in torch.nonzero(divergent).flatten().tolist():  # the paper tags the more divergent of two pairs
+            row_labels = self._labels[numbers[row]]
+            labels[row, : len(row_labels)] = torch.from_numpy(row_labels)
+        return labels
+
+
+def _token_labels(record: Divergence, ids: TokenizedPair) -> NDArray[np.int64]:
+    """(T,) 1 if the token's word diverges; all ``IGNORED`` if truncation removed every divergent word."""
+    words = np.array([label != UNCHANGED for label in (*record.source_labels, *record.target_labels)], dtype=np.int64)
+    labels = np.where(ids.words >= 0, words[ids.words], IGNORED)
+    # Tagging all words of a divergent pair as unchanged would be a false label.
+    return labels if (labels == 1).any() else np.full_like(labels, IGNORED)

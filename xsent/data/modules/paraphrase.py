@@ -1,0 +1,247 @@
+"""Data module of labelled sentence pairs: batches for a ranking loss, and held-out rows for evaluators."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from xsent.batch import Pairs, RankingBatch, Tokenizer
+from xsent.data.modules.base import TrainingData, batch_loader
+from xsent.data.readers.labelled import LabelledReader, LabelledRow
+from xsent.data.readers.rejects import RejectLedger
+from xsent.data.sampling.batch_sampler import EpochSampler, Rows, epoch_order
+from xsent.data.sampling.content_hash import text_hashes
+from xsent.data.sampling.labelled_splits import check_shares, read_parts
+from xsent.data.sampling.pair_kinds import check_kinds, languages_of
+from xsent.data.sampling.paraphrase_corpus import ParaphraseCorpus, build_corpus
+from xsent.data.sampling.ranking_examples import Examples, draw_negatives
+from xsent.data.stores.tokens import TokenStore, tokenize_once
+from xsent.languages import to_iso639_3
+
+log = logging.getLogger(__name__)
+
+LONELY = ("self", "drop")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ParaphraseData(TrainingData):
+    """Data module over labelled sentence pairs.
+
+    An example is a pair of label 1; its own hard negatives are the texts that have label 0 with its anchor. The
+    validation loss uses the training languages alone, so model selection does not see the zero-shot languages.
+    """
+
+    description = "labelled pairs"
+
+    root: str  # file or folder that the reader reads
+    source: LabelledReader  # reader of the parts that have files
+    languages: Sequence[str] | None  # to train on, in any code; None is all except `zero_shot`
+    zero_shot: Sequence[str]  # languages of the validation and test part that are not trained on
+    kinds: Sequence[str]  # which pairs are made of the rows, see `pairs_of`
+    own_negatives: int  # maximum number of own negatives per anchor, drawn anew in each epoch; 0 is none
+    # A first sentence of label 0 without a paraphrase becomes an anchor that is its own positive (`self`, see
+    # `build_examples`) or is left out (`drop`).
+    lonely: str
+    max_pairs: int | None  # maximum number of training examples, those of lowest hash; None is no cap
+    valid_share: float  # of the training part, for a part that has no files, see `read_parts`
+    test_share: float
+    strict: InitVar[bool]  # stop at the first unusable line instead of recording it
+    cache_dir: str  # folder of the token ids
+    # Distinct texts of training and validation batches; batches refer to them by number.
+    texts: list[str] = field(init=False, default_factory=list)
+    # (T,) int64 of the texts: those that share a row or an item, whatever its label, directly or through others. Texts
+    # of one group may mean the same.
+    text_group: Tensor = field(init=False, default_factory=lambda: torch.zeros(0, dtype=torch.int64))
+    examples: dict[str, Examples] = field(init=False, default_factory=dict)  # by part, `train` and `valid`
+    # Rows by part, `valid` and `test`, with the zero-shot languages.
+    held_out: dict[str, list[LabelledRow]] = field(init=False, default_factory=dict)
+    _corpus: ParaphraseCorpus = field(init=False)
+    _order: tuple[int, Rows] | None = field(init=False, default=None)  # of one epoch
+    _tokens: TokenStore | None = field(init=False, default=None)
+
+    def __post_init__(self, strict: bool) -> None:
+        super().__post_init__()
+        check_kinds(self.kinds)
+        check_shares(self.valid_share, self.test_share)
+        if self.own_negatives < 0:
+            raise ValueError(f"data.own_negatives={self.own_negatives}: expected 0 for none, or more")
+        if self.lonely not in LONELY:
+            raise ValueError(f"data.lonely={self.lonely}: expected one of {', '.join(LONELY)}")
+        if self.max_pairs is not None and self.max_pairs < 1:
+            raise ValueError(
+                f"data.max_pairs={self.max_pairs}: expected a number of training examples, or null for all"
+            )
+        self.requested = None if self.languages is None else {to_iso639_3(code) for code in self.languages}
+        self.zero_shot_codes = {to_iso639_3(code) for code in self.zero_shot}
+        if both := self.zero_shot_codes & (self.requested or set()):
+            raise ValueError(f"data.zero_shot: {', '.join(sorted(both))} is in data.languages, too")
+        self.ledger = RejectLedger(strict=strict)
+
+    # ---- reading
+
+    def read(self) -> None:
+        if self.examples:
+            return
+        log.info("reading data=%s", self.name)
+        shares = {"valid_share": self.valid_share, "test_share": self.test_share}
+        parts = read_parts(self.source, self.ledger, self.root, training=True, **shares)
+        trained = self.requested
+        if trained is None:
+            trained = languages_of(parts["train"]) - self.zero_shot_codes
+        self._check_languages(parts, trained)
+        try:
+            corpus = build_corpus(
+                parts,
+                trained=trained,
+                zero_shot=self.zero_shot_codes,
+                kinds=self.kinds,
+                lonely=self.lonely == "self",
+                max_pairs=self.max_pairs,
+            )
+        except ValueError as error:
+            raise ValueError(f"data={self.name}: {error}") from None
+        train, valid = (len(corpus.examples[part].anchor) for part in ("train", "valid"))
+        self.check_split_sizes(train, valid, unit="examples", advice=f"raise data.valid_share={self.valid_share}")
+        self._corpus = corpus
+        self.texts, self.language_codes = corpus.texts, corpus.languages
+        self.examples, self.held_out = corpus.examples, corpus.held_out
+        self.text_group = torch.from_numpy(corpus.text_group)
+        self._log_sizes()
+
+    def digest(self) -> str:
+        options = hashlib.sha256(" ".join([*self.language_codes, *sorted(self.zero_shot_codes), *self.kinds]).encode())
+        return hashlib.sha256(f"{options.hexdigest()} {self._corpus.digest()}".encode()).hexdigest()
+
+    def order_digest(self) -> str:
+        """Hex digest of the numbering of texts and examples; compare it before using stored numbers again."""
+        return self._corpus.order_digest()
+
+    def training_sentences(self, per_language: int) -> list[str]:
+        """Up to ``per_language`` distinct training sentences of each language, those of lowest hash."""
+        return self._corpus.training_sentences(per_language)
+
+    def sample_sentences(
+        self, split: str, *, languages: Sequence[str] | None, per_language: int
+    ) -> tuple[list[str], list[str]]:
+        rows = self.held_out[split]
+        selected = sorted(languages_of(rows))[:8] if languages is None else [to_iso639_3(code) for code in languages]
+        # Sorted by a hash of the item, so that all languages have the same items if they have them at all.
+        order = np.argsort(text_hashes(row.item or row.source for row in rows), kind="stable")
+        rows_of: dict[str, list[LabelledRow]] = {language: [] for language in selected}
+        for number in order.tolist():
+            rows_of.get(rows[number].source_lang, []).append(rows[number])
+        language_of: dict[str, str] = {}
+        for row in (row for language in selected for row in rows_of[language][:per_language]):
+            language_of.setdefault(row.source, row.source_lang)
+            language_of.setdefault(row.target, row.target_lang)
+        return list(language_of), list(language_of.values())
+
+    # ---- batches
+
+    def tokenize(self, tokenizer: Tokenizer) -> None:
+        """Prepare token ids (``flat_tokens``); every text is tokenised once."""
+        self._tokens = tokenize_once(self.texts, tokenizer, Path(self.cache_dir))
+
+    def flat_tokens(self, texts: Tensor) -> tuple[Tensor, Tensor]:
+        """Ids (M,) int64 of the texts (N,), one text after the other, and their lengths (N,) int64."""
+        if self._tokens is None:
+            raise RuntimeError("call tokenize() before asking for token ids")
+        return self._tokens.flat(texts.cpu().numpy())
+
+    @property
+    def training_size(self) -> int:
+        return len(self.examples["train"].anchor)
+
+    @property
+    def _strata(self) -> Rows:
+        return np.zeros(self.training_size, dtype=np.int64)
+
+    def global_rows(self, position: int) -> Rows:
+        """Examples, over all devices, of the training batch at a position counted over all epochs."""
+        epoch, batch = divmod(position, self.steps_per_epoch)
+        if self._order is None or self._order[0] != epoch:
+            self._order = epoch, epoch_order(self._strata, seed=self.seed, epoch=epoch, temperature=1)
+        return self._order[1][batch * self.global_batch_size : (batch + 1) * self.global_batch_size]
+
+    def ranking_batch(self, rows: Rows, epoch: int) -> RankingBatch:
+        """Training examples as a batch; their own negatives are drawn for the epoch."""
+        return self._batch(self.examples["train"], rows, epoch)
+
+    def check_mega_batch(self, mini_batches: int) -> None:
+        """Raise ``ValueError`` if a mega-batch is larger than the training part."""
+        needed = mini_batches * self.global_batch_size
+        if needed > self.training_size:
+            raise ValueError(
+                f"data={self.name}: a mega-batch of recipe.mining.mini_batches={mini_batches} times"
+                f" data.global_batch_size={self.global_batch_size}, {needed:,} examples, is larger than the"
+                f" {self.training_size:,} training examples"
+            )
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        sampler = EpochSampler(self.train_sampler(self._strata))
+        return batch_loader(self.training_size, lambda rows_and_epoch: self.ranking_batch(*rows_and_epoch), sampler)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        examples = self.examples["valid"]
+        return self.evaluation_loader(len(examples.anchor), lambda rows: self._batch(examples, rows, 0))
+
+    def _batch(self, examples: Examples, rows: Rows, epoch: int) -> RankingBatch:
+        anchor, positive = (torch.from_numpy(column[rows]) for column in (examples.anchor, examples.positive))
+        negative, owner = draw_negatives(examples, rows, limit=self.own_negatives, seed=self.seed, epoch=epoch)
+        pairs = Pairs(
+            torch.from_numpy(np.asarray(rows)),
+            self.text_group[anchor],
+            torch.from_numpy(examples.source_lang[rows]),
+            torch.from_numpy(examples.target_lang[rows]),
+        )
+        return RankingBatch(anchor, positive, torch.from_numpy(negative), torch.from_numpy(owner), pairs)
+
+    # ---- checks and messages
+
+    def _check_languages(self, parts: dict[str, list[LabelledRow]], trained: set[str]) -> None:
+        if not parts["train"]:
+            raise ValueError(f"data={self.name}: no usable pair to train on; {self.ledger.summary()}")
+        needed = (
+            ("languages", trained, "train"),
+            ("languages", trained, "valid"),
+            ("zero_shot", self.zero_shot_codes, "valid"),
+        )
+        for option, languages, part in needed:
+            available = languages_of(parts[part])
+            if missing := languages - available:
+                raise ValueError(
+                    f"data={self.name}: data.{option} has {', '.join(sorted(missing))}, the {part} part has"
+                    f" {', '.join(sorted(available)) or 'no pairs'}"
+                )
+
+    def _log_sizes(self) -> None:
+        examples = self.examples["train"]
+        equal = examples.anchor == examples.positive
+        lonely = equal & ~examples.are_paraphrases(examples.anchor, examples.positive)
+        group_sizes = torch.bincount(self.text_group)
+        negatives = examples.negative_counts(self.own_negatives)
+        log.info(
+            "data=%s: %s training examples in %s (%s have no paraphrase and are their own positive, %s are pairs of"
+            " equal texts); %s have own negatives, at most %s; %s texts in %s groups, the largest of %s; pairs of"
+            " label 1 and 0:\n%s",
+            self.name,
+            f"{len(examples.anchor):,}",
+            ", ".join(self.language_codes),
+            f"{int(lonely.sum()):,}",
+            f"{int((equal & ~lonely).sum()):,}",
+            f"{int((negatives > 0).sum()):,}",
+            f"{int(negatives.max(initial=0)):,}",
+            f"{len(self.texts):,}",
+            f"{int((group_sizes > 0).sum()):,}",
+            f"{int(group_sizes.max()):,}",
+            self._corpus.sizes,
+        )

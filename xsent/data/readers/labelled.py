@@ -1,0 +1,143 @@
+"""Labelled sentence pairs (1: same meaning, 0: not): row types and the TSV reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from xsent.data.readers.lines import numbered_lines, open_bytes
+from xsent.data.readers.rejects import RejectLedger
+from xsent.languages import to_iso639_3
+
+PARTS = ("train", "valid", "test")
+FILES = {"train": ("train",), "valid": ("dev", "valid"), "test": ("test",)}  # and .tsv or .tsv.gz
+WIDTHS = (3, 4, 6)  # sentence, sentence, label; then a group; then the two languages
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Pairs of one part, kind and language pair, each with its label."""
+
+    part: str  # "valid" or "test"
+    kind: str  # "intra", "inter_para", "inter_same" of PAWS-X; "pairs" for data without kinds
+    source_lang: str  # ISO 639-3
+    target_lang: str
+    source: list[str]
+    target: list[str]
+    label: list[int]  # 1: paraphrase or translation, 0: not
+
+
+class LabelledRow(NamedTuple):
+    """A labelled pair as one line of a file."""
+
+    item: str  # id that related rows share, such as translations of one pair; "" if unknown
+    source: str
+    target: str
+    source_lang: str  # ISO 639-3
+    target_lang: str
+    label: int
+    file: str
+    line: int  # from 1
+
+
+# For each of PARTS that has files, a function that reads it. An evaluation never reads the large training part.
+PartReaders = Mapping[str, Callable[[], list[LabelledRow]]]
+LabelledReader = Callable[[RejectLedger, str], PartReaders]  # (ledger, root)
+
+
+def read_labelled(ledger: RejectLedger, root: str, *, source_lang: str, target_lang: str) -> PartReaders:
+    """Read files of ``sentence TAB sentence TAB label [TAB group [TAB language TAB language]]``, plain or gzipped.
+
+    The root is a folder of ``train.tsv``, ``dev.tsv`` or ``valid.tsv``, ``test.tsv``, or one file, which is ``train``.
+    A first line whose third column is ``label`` is a header. Lines with another number of columns than the first usable
+    one, or with an empty side, go to the ledger. The languages are those of lines without languages.
+
+    Raises:
+        FileNotFoundError: no such file or folder, or the folder has none of these files.
+        ValueError: a label is neither 0 nor 1, a language does not exist, a part has two files.
+    """
+    languages = to_iso639_3(source_lang), to_iso639_3(target_lang)
+    path = Path(root)
+    files = {"train": path} if path.is_file() else _part_files(path)
+    return {part: partial(_read_file, ledger, file, languages) for part, file in files.items()}
+
+
+def parse_label(text: str, file: str, line: int) -> int:
+    """0 or 1; ``ValueError`` with file and line for anything else."""
+    label = text.strip()
+    if label not in ("0", "1"):
+        raise ValueError(f"{file}:{line}: expected label 0 (another meaning) or 1 (the same), found {text!r}")
+    return int(label)
+
+
+def has_both_sides(row: LabelledRow, ledger: RejectLedger) -> bool:
+    """Whether both sides contain text; if not, the row goes to the ledger."""
+    if row.source.strip() and row.target.strip():
+        return True
+    ledger.add(row.file, row.line, "empty side", f"{row.source[:40]!r} and {row.target[:40]!r}")
+    return False
+
+
+def check_item_labels(rows: Iterable[LabelledRow]) -> None:
+    """Raise ``ValueError`` if two rows of one item have different labels."""
+    first_of_item: dict[str, LabelledRow] = {}
+    for row in rows:
+        first = first_of_item.setdefault(row.item, row) if row.item else row
+        if row.label != first.label:
+            raise ValueError(
+                f"{row.file}:{row.line}: expected one label in all languages of item {row.item}, found {row.label} in"
+                f" {row.source_lang} and {first.label} in {first.source_lang} ({first.file}:{first.line})"
+            )
+
+
+def _part_files(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such file or folder; give one with data.root=...")
+    files: dict[str, Path] = {}
+    for part, stems in FILES.items():
+        paths = [folder / f"{stem}.tsv{suffix}" for stem in stems for suffix in ("", ".gz")]
+        existing = [path for path in paths if path.is_file()]
+        if len(existing) > 1:
+            names = ", ".join(path.name for path in existing)
+            raise ValueError(f"{folder}: expected one file of the {part} part, found {names}")
+        if existing:
+            files[part] = existing[0]
+    if not files:
+        names = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "nothing"
+        raise FileNotFoundError(f"{folder}: expected train.tsv, dev.tsv or valid.tsv, test.tsv, found {names}")
+    return files
+
+
+def _read_file(ledger: RejectLedger, path: Path, languages: tuple[str, str]) -> list[LabelledRow]:
+    name, width = str(path), 0
+    rows = []
+    with open_bytes(path) as file:
+        for number, text in numbered_lines(file, name, ledger):
+            columns = text.split("\t")
+            if number == 1 and len(columns) in WIDTHS and columns[2].strip().casefold() == "label":
+                continue
+            # The first usable line sets the number of columns of this file.
+            if not width and len(columns) in WIDTHS:
+                width = len(columns)
+            if len(columns) != width:
+                ledger.add(name, number, f"expected {width or '3, 4 or 6'} columns", f"{len(columns)} columns")
+                continue
+            row = _parse_row(columns, languages, name, number)
+            if has_both_sides(row, ledger):
+                rows.append(row)
+    return rows
+
+
+def _parse_row(columns: list[str], languages: tuple[str, str], file: str, line: int) -> LabelledRow:
+    source, target, label, *rest = columns
+    item, *codes = rest or [""]
+    try:
+        source_lang, target_lang = (
+            to_iso639_3(code) if code else default for code, default in zip(codes or ("", ""), languages, strict=True)
+        )
+    except ValueError as error:
+        raise ValueError(f"{file}:{line}: {error}") from None
+    return LabelledRow(item, source, target, source_lang, target_lang, parse_label(label, file, line), file, line)

@@ -1,0 +1,122 @@
+r"""Strict reading of text files: only ``\n`` ends a line, lines are UTF-8, and errors name file and line."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from xsent.data.readers.rejects import RejectLedger
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """Open a file; ``.gz`` is decompressed.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: a damaged or truncated archive, found while reading; names the file.
+    """
+    if path.suffix != ".gz":
+        with path.open("rb") as file:
+            yield file
+        return
+    try:
+        with gzip.open(path, "rb") as packed:
+            yield cast(BinaryIO, packed)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path}: expected a complete gzip file, found a damaged one ({error})") from error
+
+
+def numbered_lines(file: Iterable[bytes], name: str, ledger: RejectLedger) -> Iterator[tuple[int, str]]:
+    r"""Number (from 1) and text of each line; lines that are not UTF-8 go to the ledger.
+
+    Only ``\n`` ends a line; U+2028, U+0085 and form feeds, at which ``str.splitlines`` splits, do not. One ``\r``
+    before it is removed, and so is a byte-order mark at the start. Quotes have no meaning.
+    """
+    number = 0
+    try:
+        for number, raw in enumerate(file, start=1):
+            if raw.endswith(b"\n"):
+                raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            try:
+                text = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                ledger.add(name, number, "broken UTF-8", f"byte 0x{raw[error.start]:02x} at position {error.start}")
+            else:
+                yield number, text
+    finally:
+        ledger.lines += number
+
+
+def read_lines(path: Path) -> list[str]:
+    """All lines of a test file, which must all be valid.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: a line is not UTF-8; names file and line.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: expected a text file, found none")
+    ledger = RejectLedger(strict=False)
+    with open_bytes(path) as file:
+        lines = [text for _, text in numbered_lines(file, str(path), ledger)]
+    if ledger.rejects:
+        name, line, reason, value = ledger.rejects[0]
+        raise ValueError(f"{name}:{line}: {reason}, found {value}; no line of this file may be left out")
+    return lines
+
+
+def read_columns(path: Path, *widths: int) -> list[tuple[str, list[str]]]:
+    """Location (``file:line``) and TAB-separated columns of each line.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: a line is not UTF-8 or has another number of columns, or the file is empty.
+    """
+    rows = list(split_columns(path, *widths))
+    if not rows:
+        raise ValueError(f"{path}: expected at least 1 line, found an empty file")
+    return rows
+
+
+def split_columns(path: Path, *widths: int) -> Iterator[tuple[str, list[str]]]:
+    """As ``read_columns``, line by line; the file may be empty."""
+    for number, line in enumerate(read_lines(path), start=1):
+        columns = line.split("\t")
+        if len(columns) not in widths:
+            expected = " or ".join(map(str, widths))
+            raise ValueError(f"{path}:{number}: expected {expected} columns by TAB, found {len(columns)}")
+        yield f"{path}:{number}", columns
+
+
+def check_aligned(path: Path, lines: int, reference: Path, reference_lines: int) -> None:
+    """Raise ``ValueError`` if two files have different numbers of lines."""
+    if lines != reference_lines:
+        raise ValueError(f"{path} has {lines} lines, {reference} has {reference_lines}: they must be line-aligned")
+
+
+def existing_folder(root: str, option: str) -> Path:
+    """The folder; raise ``FileNotFoundError`` with the option that sets it."""
+    folder = Path(root)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder; give one with {option}=...")
+    return folder
+
+
+def select_available(requested: Sequence[str] | None, available: Iterable[str], folder: Path, kind: str) -> list[str]:
+    """The requested names, all for None; raise ``FileNotFoundError`` if one is not available, or none is."""
+    names = list(available)
+    selected = names if requested is None else list(requested)
+    missing = [name for name in selected if name not in names]
+    if missing or not selected:
+        raise FileNotFoundError(
+            f"{folder}: no {kind} for {', '.join(missing) or 'any language'}; there are"
+            f" {', '.join(sorted(names)) or 'none'}"
+        )
+    return selected

@@ -1,0 +1,1 @@
+"""Filtering, splitting, grouping and ordering of training pairs."""

@@ -1,0 +1,178 @@
+"""Kinds of labelled pairs: rows as they are, and pairs within and across the languages of aligned translations."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from xsent.data.readers.labelled import LabelledRow, check_item_labels
+from xsent.data.sampling.batch_sampler import Rows
+from xsent.data.sampling.labelled_splits import item_numbers
+
+log = logging.getLogger(__name__)
+
+KINDS = ("pairs", "intra", "inter_para", "inter_same")
+
+
+class NumberedRows(NamedTuple):
+    """R rows of one part; texts and languages are numbers."""
+
+    item: Rows  # (R,), -1 for none
+    source: Rows  # (R,)
+    target: Rows  # (R,)
+    source_lang: Rows  # (R,)
+    target_lang: Rows  # (R,)
+    label: Rows  # (R,)
+
+    def take(self, rows: Rows) -> NumberedRows:
+        """The rows at ``rows``, in that order."""
+        return NumberedRows(*(column[rows] for column in self))
+
+
+class KindPairs(NamedTuple):
+    """N pairs of one kind and language pair."""
+
+    kind: str
+    source_lang: int
+    target_lang: int
+    source: Rows  # (N,) numbers of texts
+    target: Rows  # (N,)
+    label: Rows  # (N,)
+
+
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Raise ``ValueError`` for an unknown kind or an empty list."""
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown or not kinds:
+        raise ValueError(f"kinds: expected some of {', '.join(KINDS)}, found {', '.join(unknown) or 'none'}")
+
+
+def check_rows(parts: Mapping[str, Sequence[LabelledRow]], kinds: Sequence[str]) -> None:
+    """Warn of rows in no pair of the kinds; raise ``ValueError`` if translations that a kind pairs have two labels."""
+    unused = {}
+    for part, rows in parts.items():
+        used = [row for row in rows if row.source_lang == row.target_lang]
+        if any(kind.startswith("inter") for kind in kinds):
+            check_item_labels(used)
+        if not {"pairs", "intra"} & set(kinds):
+            translations = Counter(row.item for row in used)
+            used = [row for row in used if translations[row.item] > 1]
+        if "pairs" not in kinds and len(rows) > len(used):
+            unused[part] = f"{len(rows) - len(used):,} of {len(rows):,} rows of {part}"
+    if unused:
+        log.warning("%s make no pair of kinds=[%s] and are left out", ", ".join(unused.values()), ", ".join(kinds))
+
+
+def within(rows: Sequence[LabelledRow], languages: Collection[str]) -> list[LabelledRow]:
+    """The rows whose two sides are in these languages (ISO 639-3)."""
+    return [row for row in rows if row.source_lang in languages and row.target_lang in languages]
+
+
+def languages_of(rows: Sequence[LabelledRow]) -> set[str]:
+    """Languages of either side."""
+    return {row.source_lang for row in rows} | {row.target_lang for row in rows}
+
+
+def number_rows(parts: Mapping[str, Sequence[LabelledRow]]) -> tuple[list[str], list[str], dict[str, NumberedRows]]:
+    """Distinct texts, sorted languages, and the rows of each part as numbers of them."""
+    languages = sorted(languages_of([row for rows in parts.values() for row in rows]))
+    lang_numbers = {language: number for number, language in enumerate(languages)}
+    text_numbers: dict[str, int] = {}
+    numbered = {}
+    for part, rows in parts.items():
+        columns = [
+            (
+                text_numbers.setdefault(row.source, len(text_numbers)),
+                text_numbers.setdefault(row.target, len(text_numbers)),
+                lang_numbers[row.source_lang],
+                lang_numbers[row.target_lang],
+                row.label,
+            )
+            for row in rows
+        ]
+        numbered[part] = NumberedRows(item_numbers(rows), *np.array(columns, dtype=np.int64).reshape(-1, 5).T)
+    return list(text_numbers), languages, numbered
+
+
+def pairs_of_kinds(rows: NumberedRows, kinds: Sequence[str]) -> list[KindPairs]:
+    """Pairs of all the kinds, see ``pairs_of``."""
+    return [pairs for kind in kinds for pairs in pairs_of(rows, kind)]
+
+
+def pairs_of(rows: NumberedRows, kind: str) -> Iterator[KindPairs]:
+    """Pairs of a kind, grouped by language pair.
+
+    ``pairs``: the rows as they are. For an item with the sentences (s1, s2) in the languages a and b:
+
+    - ``intra``: (s1 in a, s2 in a), with the item's label;
+    - ``inter_para``: (s1 in a, s2 in b), with the item's label, for all a and b in both orders;
+    - ``inter_same``: the translations (s1 in a, s1 in b) and (s2 in a, s2 in b) are positives, a sorted before b.
+      The paper does not define the negatives of this kind. Ours are (s1 in a, s2 in b) and (s2 in a, s1 in b) of the
+      items with label 0.
+
+    Raises:
+        ValueError: the translations of an item are unknown: a row has no item, or an item has two rows in one language.
+
+    Source:
+        Fedorova and Musatow 2024, Table II.
+    """
+    if kind in ("pairs", "intra"):
+        selected = rows if kind == "pairs" else rows.take(np.flatnonzero(rows.source_lang == rows.target_lang))
+        yield from _by_language_pair(selected, kind)
+        return
+    first, second, label = _aligned(rows, kind)
+    languages = range(first.shape[1])
+    for a, b in permutations(languages, 2) if kind == "inter_para" else combinations(languages, 2):
+        shared = np.flatnonzero((first[:, a] >= 0) & (first[:, b] >= 0))
+        if kind == "inter_para":
+            yield KindPairs(kind, a, b, first[shared, a], second[shared, b], label[shared])
+            continue
+        unlike = shared[label[shared] == 0]
+        yield KindPairs(
+            kind,
+            a,
+            b,
+            np.concatenate([first[shared, a], second[shared, a], first[unlike, a], second[unlike, a]]),
+            np.concatenate([first[shared, b], second[shared, b], second[unlike, b], first[unlike, b]]),
+            np.repeat([1, 0], [2 * len(shared), 2 * len(unlike)]),
+        )
+
+
+def size_table(pairs: Mapping[str, Sequence[KindPairs]], kinds: Sequence[str]) -> str:
+    """Number of pairs of label 1 and 0, one line per part and kind."""
+    lines = []
+    for part, part_pairs in pairs.items():
+        for kind in kinds:
+            labels = [pairs.label for pairs in part_pairs if pairs.kind == kind]
+            positive, negative = (sum(int((label == value).sum()) for label in labels) for value in (1, 0))
+            lines.append(f"  {part:6}{kind:11}{positive:>12,}{negative:>12,}")
+    return "\n".join(lines)
+
+
+def _by_language_pair(rows: NumberedRows, kind: str) -> Iterator[KindPairs]:
+    for a, b in sorted(set(zip(rows.source_lang.tolist(), rows.target_lang.tolist(), strict=True))):
+        selected = np.flatnonzero((rows.source_lang == a) & (rows.target_lang == b))
+        yield KindPairs(kind, a, b, rows.source[selected], rows.target[selected], rows.label[selected])
+
+
+def _aligned(rows: NumberedRows, kind: str) -> tuple[Rows, Rows, Rows]:
+    """First and second sentences (I, L) of I items in L languages, -1 if missing, and labels (I,)."""
+    rows = rows.take(np.flatnonzero(rows.source_lang == rows.target_lang))
+    if (rows.item < 0).any():
+        raise ValueError(f"kinds: {kind} needs rows with an id or group that translations share; use kinds=[pairs]")
+    languages = int(rows.source_lang.max(initial=-1)) + 1
+    items, item = np.unique(rows.item, return_inverse=True)
+    cell = item * languages + rows.source_lang
+    if len(np.unique(cell)) < len(cell):
+        raise ValueError(f"kinds: {kind} needs one row of each id or group in a language; use kinds=[pairs]")
+    first = np.full((len(items), languages), -1, dtype=np.int64)
+    second = first.copy()
+    label = np.zeros(len(items), dtype=np.int64)
+    first[item, rows.source_lang], second[item, rows.source_lang] = rows.source, rows.target
+    label[item] = rows.label
+    return first, second, label

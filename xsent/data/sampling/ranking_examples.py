@@ -1,0 +1,168 @@
+"""Training examples of a ranking loss from labelled pairs: anchor, positive, and hard negatives of the anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xsent.data.sampling.batch_sampler import Rows
+from xsent.data.sampling.content_hash import Hashes, mix
+from xsent.data.sampling.pair_kinds import KindPairs
+
+Bools = NDArray[np.bool_]
+
+
+class NegativeIndex(NamedTuple):
+    """Own negatives of each of T texts: the other texts of its pairs of label 0."""
+
+    start: Rows  # (T + 1,), text i has the negatives text[start[i]:start[i + 1]]
+    text: Rows  # (P,)
+
+    def lookup(self, texts: Rows) -> tuple[Rows, Rows]:
+        """Negatives (K,) of the texts (N,), one text after the other, and the position of its text in ``texts``."""
+        starts, counts = self.start[texts], self.start[texts + 1] - self.start[texts]
+        before = np.cumsum(counts) - counts
+        negative = self.text[np.repeat(starts - before, counts) + np.arange(counts.sum())]
+        return negative, np.repeat(np.arange(len(texts)), counts)
+
+
+class Examples(NamedTuple):
+    """N examples over T texts."""
+
+    anchor: Rows  # (N,) numbers of texts
+    positive: Rows  # (N,), the anchor itself if it has no paraphrase
+    source_lang: Rows  # (N,) of the anchor
+    target_lang: Rows  # (N,) of the positive
+    key: Hashes  # (N,) hash of the two texts and languages
+    negatives: NegativeIndex
+    paraphrases: Rows  # ascending: text * T + other for each pair of label 1, in both orders
+    hashes: Hashes  # (T,) of the texts
+
+    def take(self, rows: Rows) -> Examples:
+        """The examples at ``rows``, in that order."""
+        columns = ("anchor", "positive", "source_lang", "target_lang", "key")
+        return self._replace(**{name: getattr(self, name)[rows] for name in columns})
+
+    def are_paraphrases(self, texts: Rows, others: Rows) -> Bools:
+        """Whether (N,) the two texts are a pair of label 1, also of an example that was left out."""
+        return _contains(self.paraphrases, texts * len(self.hashes) + others)
+
+    def own_negatives(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Negatives (K,) of the anchors of the examples at ``rows``, and their positions in ``rows``, ascending.
+
+        A known paraphrase of the positive is not a negative of that example.
+        """
+        negative, owner = self.negatives.lookup(self.anchor[rows])
+        unlike = ~self.are_paraphrases(self.positive[rows][owner], negative)
+        return negative[unlike], owner[unlike]
+
+    def negative_counts(self, limit: int) -> Rows:
+        """Number (N,) of negatives of each example in a batch, at most ``limit``."""
+        _, owner = self.own_negatives(np.arange(len(self.anchor)))
+        return np.minimum(np.bincount(owner, minlength=len(self.anchor)), limit)
+
+    def texts(self) -> Rows:
+        """Numbers, ascending, of the texts that batches may contain."""
+        used = np.zeros(len(self.hashes), dtype=bool)
+        used[self.anchor] = True
+        used[self.negatives.lookup(np.flatnonzero(used))[0]] = True
+        used[self.positive] = True
+        return np.flatnonzero(used)
+
+    def renumber(self, texts: Rows) -> Examples:
+        """The same examples over the texts numbered ``texts`` (ascending) alone, which must include all of theirs."""
+        number = np.full(len(self.hashes), -1)
+        number[texts] = np.arange(len(texts))
+        negative, owner = self.negatives.lookup(texts)
+        remains = number[negative] >= 0
+        first, second = (number[side] for side in np.divmod(self.paraphrases, len(number)))
+        both_remain = (first >= 0) & (second >= 0)
+        return self._replace(
+            anchor=number[self.anchor],
+            positive=number[self.positive],
+            negatives=_index_by_owner(owner[remains], number[negative[remains]], len(texts)),
+            paraphrases=first[both_remain] * len(texts) + second[both_remain],
+            hashes=self.hashes[texts],
+        )
+
+
+def build_examples(pairs: Sequence[KindPairs], *, texts: Hashes, languages: Hashes, lonely: bool) -> Examples:
+    """Make examples from labelled pairs: each pair of label 1 once, with the negatives of label 0.
+
+    A text is not a negative of itself or of a text that some pair calls its paraphrase. ``texts`` (T,) and
+    ``languages`` are hashes. ``lonely`` makes an example of each first sentence of label 0 without a paraphrase; it is
+    its own positive. Two dropout masks give two vectors of it (SimCSE: Gao et al. 2021, arXiv:2104.08821).
+    """
+    columns = [
+        np.concatenate([kind_pairs.source for kind_pairs in pairs]),
+        np.concatenate([kind_pairs.target for kind_pairs in pairs]),
+        np.concatenate([np.full(len(kind_pairs.label), kind_pairs.source_lang) for kind_pairs in pairs]),
+        np.concatenate([np.full(len(kind_pairs.label), kind_pairs.target_lang) for kind_pairs in pairs]),
+    ]
+    is_positive = np.concatenate([kind_pairs.label for kind_pairs in pairs]) == 1
+    positives = _distinct([column[is_positive] for column in columns], len(texts), len(languages))
+    source, target, source_lang, _ = (column[~is_positive] for column in columns)
+    paraphrases = _in_both_orders(positives[0], positives[1], len(texts))
+    code = _in_both_orders(source, target, len(texts))
+    owner, negative = np.divmod(code[~_contains(paraphrases, code)], len(texts))
+    unequal = owner != negative
+    negatives = _index_by_owner(owner[unequal], negative[unequal], len(texts))
+    if lonely:
+        has_paraphrase = np.zeros(len(texts), dtype=bool)
+        has_paraphrase[positives[0]] = has_paraphrase[positives[1]] = True
+        first, row = np.unique(source, return_index=True)
+        alone = ~has_paraphrase[first]
+        lang = source_lang[row]
+        added = (first[alone], first[alone], lang[alone], lang[alone])
+        positives = [np.concatenate(columns) for columns in zip(positives, added, strict=True)]
+    anchor, positive, anchor_lang, positive_lang = positives
+    key = mix(texts[anchor], texts[positive], languages[anchor_lang], languages[positive_lang])
+    return Examples(anchor, positive, anchor_lang, positive_lang, key, negatives, paraphrases, texts)
+
+
+def draw_negatives(examples: Examples, rows: Rows, *, limit: int, seed: int, epoch: int) -> tuple[Rows, Rows]:
+    """Draw at most ``limit`` own negatives of each example, others in each epoch.
+
+    The draw for an example depends on the seed, the epoch and the texts and languages of the example and its
+    negatives; neither the order of the files nor the batch changes it.
+
+    Returns:
+        Numbers of texts (K,) and positions (K,) in ``rows`` of their examples, ascending.
+    """
+    negative, owner = examples.own_negatives(rows)
+    key, text = examples.key[rows][owner], examples.hashes[negative]
+    draw = mix(key, text, *(np.asarray(number, dtype=np.uint64) for number in (seed, epoch)))
+    order = np.lexsort([draw, owner])
+    # Position of each negative among those of its example.
+    counts = np.bincount(owner, minlength=len(rows))
+    position = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    selected = order[position < limit]
+    return negative[selected], owner[selected]
+
+
+def _distinct(columns: list[Rows], texts: int, languages: int) -> list[Rows]:
+    """The columns without repeated rows, in order."""
+    source, target, source_lang, target_lang = columns
+    code = ((source * texts + target) * languages + source_lang) * languages + target_lang
+    first = np.sort(np.unique(code, return_index=True)[1])
+    return [column[first] for column in columns]
+
+
+def _in_both_orders(source: Rows, target: Rows, texts: int) -> Rows:
+    """One number for each pair of texts, in both orders, ascending and distinct."""
+    code = np.sort(np.concatenate([source * texts + target, target * texts + source]))
+    return code[np.diff(code, prepend=-1) > 0]
+
+
+def _contains(ascending: Rows, numbers: Rows) -> Bools:
+    lower, upper = (np.searchsorted(ascending, numbers, side=side) for side in ("left", "right"))
+    is_member: Bools = lower < upper
+    return is_member
+
+
+def _index_by_owner(owner: Rows, negative: Rows, texts: int) -> NegativeIndex:
+    """Index of pairs whose owners ascend."""
+    return NegativeIndex(np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=texts))]), negative)

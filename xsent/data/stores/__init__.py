@@ -1,0 +1,1 @@
+"""Content-addressed stores of token ids, embeddings and noisy texts."""

@@ -1,0 +1,37 @@
+"""Store of a frozen encoder's embeddings: every list of texts is embedded once, over all runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xsent.batch import FileEmbedder
+from xsent.data.stores.array_cache import cached_arrays, store_key
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class EmbeddingStore:
+    """Memory-mapped embeddings, keyed by the encoder's digest and the texts."""
+
+    cache_dir: Path
+
+    def vectors(self, texts: Sequence[str], embedder: FileEmbedder) -> NDArray[np.float32]:
+        """Vectors (N, D) float32 of the texts in order, memory-mapped read-only.
+
+        The encoder's digest covers weights, tokenizer, pooling, prompt and length, so training changes the key.
+        """
+
+        def make(folder: Path) -> None:
+            log.info("embedding %s texts, stored in %s", f"{len(texts):,}", self.cache_dir)
+            embedder.encode(texts, progress=True, out=folder / "vectors.npy")
+
+        arrays = cached_arrays(self.cache_dir, "embeddings", store_key(embedder.digest(), texts), make)
+        return cast("NDArray[np.float32]", arrays["vectors"])

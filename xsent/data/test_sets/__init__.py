@@ -1,0 +1,1 @@
+"""Test sets that evaluators read."""

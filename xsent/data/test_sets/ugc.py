@@ -1,0 +1,112 @@
+"""Test sets of noisy sentences: natural noise of RoCS-MT and LexNorm, synthetic noise on FLORES."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+from tqdm import tqdm
+
+from xsent.data.readers.lines import read_lines
+from xsent.data.readers.ugc import UgcSet, read_lexnorm, read_rocsmt, ugc_set
+from xsent.data.test_sets.xsimpp_negatives import GeneratedNegatives, Negatives, PublishedNegatives
+from xsent.distributed import rank
+from xsent.languages import to_iso639_3
+from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Noiser
+
+
+@dataclass(kw_only=True)
+class UgcSets:
+    """Reader of noisy sets with their standard sentences; it makes those of FLORES.
+
+    Raises:
+        ValueError: no source, an unknown transformation, no generation, or only one of the two files.
+    """
+
+    rocsmt: str | None  # folder, as in `read_rocsmt`; None leaves a source out
+    lexnorm: str | None  # file, as in `read_lexnorm`
+    lexnorm_lower_case: bool  # lower-case its noisy side
+    flores: str | None  # file of clean sentences, one per line, or a FLORES-200 folder with a file of the language
+    noise: Noiser  # makes the noise of FLORES, with its default parameters
+    transforms: Sequence[str]  # noise of FLORES, one set each: single transformations, and `mix_all`
+    seeds: int  # generations of each, with the seeds 1, 2, ... in place of the noise's seed
+    language: str  # of `lexnorm` and `flores`, in any code; RoCS-MT is English
+    negatives: GeneratedNegatives | None  # hard negatives of standard sentences; None gives none: no xSIM++
+    flores_augmented: str | None  # the files published for FLORES, used in place of generated negatives
+    flores_error_types: str | None
+
+    def __post_init__(self) -> None:
+        if self.rocsmt is None and self.lexnorm is None and self.flores is None:
+            raise ValueError(
+                "nothing to read: give at least one of evaluator.read.rocsmt=FOLDER, evaluator.read.lexnorm=FILE,"
+                " evaluator.read.flores=FILE_OR_FOLDER"
+            )
+        allowed = (*TRANSFORMATIONS, MIX_ALL)
+        if unknown := [transform for transform in self.transforms if transform not in allowed]:
+            raise ValueError(
+                f"evaluator.read.transforms: unknown {', '.join(unknown)}; expected some of {', '.join(allowed)}"
+            )
+        if self.seeds < 1:
+            raise ValueError(f"evaluator.read.seeds={self.seeds}: expected at least 1 generation")
+        if (self.flores_augmented is None) != (self.flores_error_types is None):
+            raise ValueError(
+                "evaluator.read.flores_augmented and flores_error_types belong together: expected both or neither,"
+                f" found {self.flores_augmented} and {self.flores_error_types}"
+            )
+        self.transforms = list(dict.fromkeys(self.transforms))
+        self.language = to_iso639_3(self.language)
+        self.published: PublishedNegatives | None = None
+        if self.flores_augmented is not None and self.flores_error_types is not None:
+            self.published = PublishedNegatives(augmented=self.flores_augmented, error_types=self.flores_error_types)
+
+    def __call__(self, root: str | None, names: Sequence[str] | None) -> list[UgcSet]:
+        """All sets; ``root`` and ``names`` are not used: each source has a path of its own.
+
+        Raises:
+            FileNotFoundError: a file or folder does not exist.
+            ValueError: a file is damaged or does not match another; names file and line, or entry.
+        """
+        sets = []
+        if self.rocsmt is not None:
+            sets.append(read_rocsmt(self.rocsmt))
+        if self.lexnorm is not None:
+            sets.append(read_lexnorm(self.lexnorm, lower_case=self.lexnorm_lower_case, language=self.language))
+        # Read and check all files before the slow generation.
+        path, clean = self._read_flores(self.flores) if self.flores is not None else (Path(), [])
+        published = self.published.negatives_of(clean, str(path)) if self.published and clean else None
+        sets = [_add_negatives(natural, self._generate(natural.standard)) for natural in sets]
+        if clean:
+            negatives = published or self._generate(clean)
+            sets += [_add_negatives(synthetic, negatives) for synthetic in self._make_noisy(clean, path)]
+        return sets
+
+    def _read_flores(self, flores: str) -> tuple[Path, list[str]]:
+        path = Path(flores)
+        if path.is_dir():
+            files = sorted(path.glob(f"{self.language}_????.*"))
+            if len(files) != 1:
+                names = ", ".join(file.name for file in files) or "none"
+                raise FileNotFoundError(
+                    f"{path}: expected one file such as {self.language}_Latn.dev, found {names}; give the file"
+                )
+            path = files[0]
+        lines = [line.strip() for line in read_lines(path)]
+        if not any(lines):
+            raise ValueError(f"{path}: expected at least 1 sentence, found none")
+        return path, lines
+
+    def _generate(self, standard: Sequence[str]) -> Negatives:
+        return Negatives([], {}) if self.negatives is None else self.negatives(standard)
+
+    def _make_noisy(self, clean: list[str], path: Path) -> Iterator[UgcSet]:
+        generations = list(product(self.transforms, range(1, self.seeds + 1)))
+        for transform, seed in tqdm(generations, desc="noise", unit=" sets", delay=2, leave=False, disable=rank() > 0):
+            noiser = self.noise.with_transform(transform).with_seed(seed)
+            noisy = [sentence.text.strip() for sentence in noiser.apply(clean, range(1, len(clean) + 1))]
+            yield ugc_set(f"flores_{transform}", path, noisy, clean, language=self.language, seed=seed)
+
+
+def _add_negatives(test_set: UgcSet, negatives: Negatives) -> UgcSet:
+    return replace(test_set, augmented=negatives.augmented, made_from=negatives.made_from)

@@ -1,0 +1,1 @@
+"""Cross-lingual semantic discrimination (CLSD, arXiv:2502.08638)."""

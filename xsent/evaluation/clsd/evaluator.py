@@ -1,0 +1,204 @@
+"""Cross-lingual semantic discrimination (CLSD): P@1 of translations among similar sentences with another meaning."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from xsent.evaluation.charts import Histogram, Panel
+from xsent.evaluation.clsd.base import ClsdSet, ClsdSetsEvaluator, candidates_of
+from xsent.evaluation.clsd.candidate_scores import CandidateScores, score_candidates
+from xsent.evaluation.clsd.tables import (
+    ErrorBucket,
+    Row,
+    ScoredSet,
+    SetScores,
+    difficulty_rows,
+    disagreement_rows,
+    error_buckets,
+    item_rows,
+    set_metrics,
+)
+from xsent.evaluation.dataset_evaluator import zero_vectors
+from xsent.evaluation.evaluator import Evaluation, base_encoder
+
+log = logging.getLogger(__name__)
+
+Truncated = Callable[[Sequence[str]], NDArray[np.bool_]]
+
+
+class Pivot(Protocol):
+    """Gives the same sets with every text in one language."""
+
+    device: Any  # of the translator
+
+    def check(self, sets: Sequence[Any]) -> None:
+        """Raise ``ValueError``, before any long work, if the pivot does not fit the sets."""
+        ...
+
+    def __call__(self, sets: Sequence[Any]) -> Sequence[ClsdSet] | None:
+        """The sets in the pivot language, item by item; None: no pivot is configured."""
+        ...
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClsdEvaluator(ClsdSetsEvaluator):
+    """Share of the items whose translation is strictly nearer to the source than all its distractors.
+
+    Args:
+        pivot: gives the sets in another language, which are scored in the same way.
+        levenshtein, jaccard: ascending edges of the buckets that errors are counted in, by lexical similarity of the
+            translation and the nearest distractor: of characters (``Levenshtein.ratio``) and of words. A bucket
+            includes its lower edge, the last one both edges.
+
+    Metrics:
+        ``<name>/<set>_<deu-fra>/p_at_1``, percent; ``ties``, number of errors where the nearest distractor is as near
+        as the translation; ``truncated``, number of candidates that exceed the encoder's ``max_length``.
+        ``<name>/mean/p_at_1``, unweighted mean over the sets, as in the paper.
+        By language of the candidates, corpora pooled: ``<name>/<fra>/errors``, their number, and
+        ``levenshtein_0.9_to_1``, ``jaccard_...``, percent of them.
+        With a pivot: ``pivot_p_at_1``, ``pivot_ties``, ``pivot_truncated`` of the same items in the pivot language, and
+        the number of items that are right ``only_direct`` and ``only_pivot``, of sets and of languages.
+
+    Tables:
+        ``<name>_items``: a row for each item with result, cosines, nearest distractor and its lexical similarity;
+        ``<name>_buckets`` and ``<name>_difficulty``; with a pivot ``<name>_disagreements``.
+
+    Source:
+        Michail, Clematide, Sennrich 2025 (arXiv:2502.08638).
+    """
+
+    pivot: Pivot
+    levenshtein: Sequence[float]
+    jaccard: Sequence[float]
+    _truncated: Truncated | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.edges = {"levenshtein": list(self.levenshtein), "jaccard": list(self.jaccard)}
+        for option, edges in self.edges.items():
+            if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
+                raise ValueError(f"evaluator.{option}={edges}: expected two edges or more, ascending")
+
+    # ---- reading
+
+    def bind(self, data: object | None, *, split: str, device: str) -> None:
+        super().bind(data, split=split, device=device)
+        self.pivot.device = device
+
+    def bind_encoder(self, encoder: object) -> None:
+        self._truncated = getattr(base_encoder(encoder), "truncated", None)
+        self.__dict__.pop("_is_truncated", None)
+
+    def check(self) -> None:
+        """Read the sets, and check that the pivot fits them; nothing is translated yet."""
+        super().check()
+        self.pivot.check(self.test_sets)
+
+    @cached_property
+    def _pivot_sets(self) -> Sequence[ClsdSet] | None:
+        """The sets in the pivot language, translated at first use."""
+        return self.pivot(self.test_sets)
+
+    def all_sets(self) -> Sequence[ClsdSet]:
+        return [*self.test_sets, *(self._pivot_sets or ())]
+
+    # ---- scoring
+
+    def metric_names(self) -> list[str]:
+        def placeholder(items: ClsdSet) -> ScoredSet:
+            cosines = np.zeros((len(items.source), 1 + len(items.distractors[0])), dtype=np.float32)
+            cosines[:, 0] = 1
+            return ScoredSet(items, CandidateScores(cosines, np.zeros(len(cosines), dtype=np.int64)), None, 0)
+
+        pivot = None if self._pivot_sets is None else list(map(placeholder, self._pivot_sets))
+        sets = self._pair_with_pivot(list(map(placeholder, self.test_sets)), pivot)
+        return list(self._metrics(sets, error_buckets(sets, self.edges)))
+
+    def score(self, vectors: Tensor) -> Evaluation:
+        direct = [self._score_set(items, vectors) for items in self.test_sets]
+        pivot = None if self._pivot_sets is None else [self._score_set(items, vectors) for items in self._pivot_sets]
+        sets = self._pair_with_pivot(direct, pivot)
+        counted = error_buckets(sets, self.edges)
+        tables: dict[str, list[Row]] = {
+            f"{self.name}_items": item_rows(sets),
+            f"{self.name}_buckets": [bucket._asdict() for bucket in counted],
+            f"{self.name}_difficulty": self._difficulty,
+        }
+        if pivot is not None:
+            tables[f"{self.name}_disagreements"] = disagreement_rows(sets)
+        details = [row for scored in sets for row in self._details(scored)]
+        return Evaluation(self._metrics(sets, counted), details, [self._chart(sets)], tables)
+
+    def _pair_with_pivot(self, direct: Sequence[ScoredSet], pivot: Sequence[ScoredSet] | None) -> list[SetScores]:
+        pivots: Sequence[ScoredSet | None] = pivot or [None] * len(direct)
+        return [SetScores(*both) for both in zip(direct, pivots, strict=True)]
+
+    def _metrics(self, sets: Sequence[SetScores], counted: Sequence[ErrorBucket]) -> dict[str, float]:
+        figures = {f"{item}/{name}": value for item, row in set_metrics(sets).items() for name, value in row.items()}
+        figures |= {f"{bucket.language}/{bucket.measure}_{bucket.bucket}": bucket.percent for bucket in counted}
+        return {f"{self.name}/{item}": value for item, value in figures.items()}
+
+    def _score_set(self, items: ClsdSet, vectors: Tensor) -> ScoredSet:
+        columns = list(map(list, zip(*candidates_of(items), strict=True)))
+        source, candidates = self.rows(vectors, items.source), [self.rows(vectors, column) for column in columns]
+        flags = self._is_truncated
+        truncated = None if flags is None else np.array([[flags[text] for text in column] for column in columns]).T
+        return ScoredSet(items, score_candidates(source, candidates), truncated, zero_vectors(source, *candidates))
+
+    @cached_property
+    def _is_truncated(self) -> Mapping[str, bool] | None:
+        """Whether the encoder truncates each candidate; None: unknown."""
+        if self._truncated is None:
+            return None
+        rows = (row for items in self.all_sets() for row in [items.target, *items.distractors])
+        texts = list(dict.fromkeys(text for row in rows for text in row))
+        return dict(zip(texts, self._truncated(texts).tolist(), strict=True))
+
+    @cached_property
+    def _difficulty(self) -> list[Row]:
+        rows = difficulty_rows(self.test_sets)
+        columns = ("set", "language", "original_jaccard_mean", "original_jaccard_sd", "intra_jaccard_mean")
+        for row in rows:
+            log.info(
+                "%s, candidates in %s: Jaccard of distractors with their originals %.3f (sd %.3f), among themselves"
+                " %.3f (sd %.3f)",
+                *(row[column] for column in (*columns, "intra_jaccard_sd")),
+            )
+        return rows
+
+    def _details(self, scored_set: SetScores) -> list[dict[str, object]]:
+        return [
+            {
+                "evaluator": self.name,
+                "direction": scored_set.item,
+                "way": way,
+                **scored.metrics(),
+                "comparison": "strict",
+                "queries": len(scored.items.source),
+                "pool": scored.scores.cosines.shape[1],
+                "tied": scored.scores.tied.mean().item(),
+                "zero_vectors": scored.zero_vectors,
+                "missing_languages": " ".join(self.absent),
+            }
+            for way, scored in (("direct", scored_set.direct), ("pivot", scored_set.pivot))
+            if scored is not None
+        ]
+
+    def _chart(self, sets: Sequence[SetScores]) -> Histogram:
+        panels = []
+        for scored in sets:
+            scores = scored.direct.scores
+            margins = scores.margins.astype(np.float64)
+            panels.append(Panel(scored.item, {"right": margins[scores.right], "wrong": margins[~scores.right]}, None))
+        label = "lead over the nearest distractor (cosine)"
+        title = f"How clearly translations win: {self.name}"
+        return Histogram(f"{self.name}_margins", title, label, "items", "", panels)

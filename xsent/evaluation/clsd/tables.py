@@ -1,0 +1,184 @@
+"""CLSD metrics and tables: P@1, errors by wording, a row per item."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xsent.evaluation.clsd.base import ClsdSet, item_name
+from xsent.evaluation.clsd.candidate_scores import CandidateScores, buckets, percent
+from xsent.lexical_overlap import difficulty, indel_similarity, jaccard
+
+Row = dict[str, object]
+MEASURES = {"levenshtein": indel_similarity, "jaccard": jaccard}
+SCORE_COLUMNS = ("right", "tied", "truncated", "cosine", "nearest_cosine")
+TEXT_COLUMNS = ("source", "translation", "nearest_distractor")
+
+
+class ScoredSet(NamedTuple):
+    """A set, in its languages or in the pivot language, with its scores."""
+
+    items: ClsdSet
+    scores: CandidateScores
+    truncated: NDArray[np.bool_] | None  # (N, 1 + K) of translation and distractors; None: unknown
+    zero_vectors: int
+
+    def metrics(self) -> dict[str, float]:
+        """P@1 in percent, number of tied items and of truncated candidates (NaN: unknown)."""
+        return {
+            "p_at_1": percent(self.scores.right),
+            "ties": float(self.scores.tied.sum()),
+            "truncated": math.nan if self.truncated is None else float(self.truncated.sum()),
+        }
+
+    def nearest(self, row: int) -> str:
+        return self.items.distractors[row][int(self.scores.nearest[row])]
+
+
+class SetScores(NamedTuple):
+    """Scores of a set, and of the same set in the pivot language."""
+
+    direct: ScoredSet
+    pivot: ScoredSet | None
+
+    @property
+    def item(self) -> str:
+        """``wmt19_deu-fra``."""
+        return item_name(self.direct.items)
+
+    def metrics(self) -> dict[str, float]:
+        if self.pivot is None:
+            return self.direct.metrics()
+        pivot = {f"pivot_{name}": value for name, value in self.pivot.metrics().items()}
+        return self.direct.metrics() | pivot | self.disagreements()
+
+    def disagreements(self) -> dict[str, float]:
+        """Number of items that are right only directly, and only in the pivot language; empty without a pivot."""
+        if self.pivot is None:
+            return {}
+        direct, pivot = self.direct.scores.right, self.pivot.scores.right
+        return {"only_direct": float((direct & ~pivot).sum()), "only_pivot": float((pivot & ~direct).sum())}
+
+
+def by_language(sets: Sequence[SetScores]) -> dict[str, list[SetScores]]:
+    """The sets by language of their candidates."""
+    languages: dict[str, list[SetScores]] = {}
+    for scored in sets:
+        languages.setdefault(scored.direct.items.target_lang, []).append(scored)
+    return languages
+
+
+def set_metrics(sets: Sequence[SetScores]) -> dict[str, dict[str, float]]:
+    """Metrics by set and by language of the candidates, and the unweighted ``mean`` over the sets."""
+    by_set = {scored.item: scored.metrics() for scored in sets}
+    languages: dict[str, dict[str, float]] = {}
+    for language, of_language in by_language(sets).items():
+        errors = sum((~scored.direct.scores.right).sum() for scored in of_language)
+        languages[language] = {"errors": float(errors)}
+        for name in of_language[0].disagreements():
+            languages[language][name] = sum(scored.disagreements()[name] for scored in of_language)
+    names = [name for name in next(iter(by_set.values())) if name.endswith("p_at_1")]
+    mean = {name: fmean(metrics[name] for metrics in by_set.values()) for name in names}
+    return by_set | languages | {"mean": mean}
+
+
+# ---- tables
+
+
+class ErrorBucket(NamedTuple):
+    """Number of errors in a range of lexical similarity."""
+
+    language: str  # of the candidates
+    measure: str  # one of ``MEASURES``
+    bucket: str  # range of similarity
+    errors: int
+    percent: float  # of the errors in that language; NaN: there are none
+
+
+def error_buckets(sets: Sequence[SetScores], edges: Mapping[str, Sequence[float]]) -> list[ErrorBucket]:
+    """Errors by lexical similarity of the translation and the distractor nearest to the source."""
+    counted: list[ErrorBucket] = []
+    for language, of_language in by_language(sets).items():
+        errors = [
+            (scored.direct.items.target[row], scored.direct.nearest(row))
+            for scored in of_language
+            for row in np.flatnonzero(~scored.direct.scores.right).tolist()
+        ]
+        for measure, similarity in MEASURES.items():
+            for bucket in buckets([similarity(*texts) for texts in errors], edges[measure]):
+                share = 100 * bucket.values / len(errors) if errors else math.nan
+                counted.append(ErrorBucket(language, measure, bucket.label, bucket.values, share))
+    return counted
+
+
+def difficulty_rows(sets: Sequence[ClsdSet]) -> list[Row]:
+    """Similarity of distractors to their originals and to each other, by corpus and language of the candidates.
+
+    An item of several directions counts once.
+    """
+    candidates: dict[tuple[str, str], dict[str, tuple[str, list[str]]]] = {}
+    for items in sets:
+        by_id = candidates.setdefault((items.name, items.target_lang), {})
+        by_id |= zip(items.ids, zip(items.target, items.distractors, strict=True), strict=True)
+    rows: list[Row] = []
+    for (name, language), by_id in candidates.items():
+        row: Row = {"set": name, "language": language}
+        for measure, spread in difficulty(by_id.values())._asdict().items():
+            row |= {f"{measure}_jaccard_{field}": value for field, value in spread._asdict().items()}
+        rows.append(row)
+    return rows
+
+
+def item_rows(sets: Sequence[SetScores]) -> list[Row]:
+    """A row for each item, with the scores in the pivot language if there is one."""
+    rows: list[Row] = []
+    for direct, pivot in _row_pairs(sets):
+        rows.append(direct | {f"pivot_{name}": pivot[name] for name in SCORE_COLUMNS} if pivot else direct)
+    return rows
+
+
+def disagreement_rows(sets: Sequence[SetScores]) -> list[Row]:
+    """The items that are right either directly or in the pivot language, with the texts of both."""
+    rows: list[Row] = []
+    for direct, pivot in _row_pairs(sets):
+        if pivot and direct["right"] != pivot["right"]:
+            row = {name: direct[name] for name in ("set", "direction", "id")}
+            row |= {"right": "direct" if direct["right"] else "pivot"}
+            row |= {name: direct[name] for name in TEXT_COLUMNS}
+            rows.append(row | {f"pivot_{name}": pivot[name] for name in TEXT_COLUMNS})
+    return rows
+
+
+def _row_pairs(sets: Sequence[SetScores]) -> Iterator[tuple[Row, Row]]:
+    """Rows of each item, direct and in the pivot language; the second is empty without a pivot."""
+    for scored in sets:
+        direct = list(_rows(scored.direct))
+        pivot: list[Row] = [{}] * len(direct) if scored.pivot is None else list(_rows(scored.pivot))
+        yield from zip(direct, pivot, strict=True)
+
+
+def _rows(scored: ScoredSet) -> Iterator[Row]:
+    items, scores = scored.items, scored.scores
+    right, tied, nearest_cosines = scores.right, scores.tied, scores.nearest_cosines
+    for row, text in enumerate(items.target):
+        distractor = scored.nearest(row)
+        yield {
+            "set": items.name,
+            "direction": f"{items.source_lang}-{items.target_lang}",
+            "id": items.ids[row],
+            "right": int(right[row]),
+            "tied": int(tied[row]),
+            "truncated": "" if scored.truncated is None else int(scored.truncated[row].sum()),
+            "cosine": float(scores.cosines[row, 0]),
+            "nearest_cosine": float(nearest_cosines[row]),
+            "nearest": int(scores.nearest[row]) + 1,
+            **{measure: similarity(text, distractor) for measure, similarity in MEASURES.items()},
+            "source": items.source[row],
+            "translation": text,
+            "nearest_distractor": distractor,
+        }

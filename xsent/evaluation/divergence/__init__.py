@@ -1,0 +1,1 @@
+"""Evaluators of semantic divergence: REFreSD, SemDiverge, held-out divergences."""

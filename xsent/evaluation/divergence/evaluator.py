@@ -1,0 +1,337 @@
+"""Divergence evaluator: equivalent and divergent sentence pairs and words against human or synthetic labels."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from xsent.batch import Judgement, WordPair
+from xsent.evaluation.charts import Chart
+from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_at_least, zero_vectors
+from xsent.evaluation.divergence.metrics import (
+    PercentRule,
+    calibrate,
+    percent_divergent,
+    ranking_metrics,
+    sentence_metrics,
+)
+from xsent.evaluation.divergence.pairs import DivergencePairs, ScoredSet, Thresholds, histogram
+from xsent.evaluation.divergence.word_metrics import WordScores, divergent_words
+from xsent.evaluation.evaluator import Evaluation, PairEvaluator, TwoSided, direction
+from xsent.evaluation.search.margin import MarginSearch
+from xsent.evaluation.search.pair_margins import Neighbourhood, pair_margins
+from xsent.evaluation.statistics.agreement import Annotated, agreement_table
+from xsent.evaluation.statistics.thresholds import Bools, Floats
+
+log = logging.getLogger(__name__)
+
+Words = list[tuple[Bools, Bools]]  # words predicted as divergent, by pair and side
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
+    """Precision, recall and F1 of equivalent and divergent pairs, and of divergent words.
+
+    Models that read both sentences of a pair at once are scored by their judgements (``pairs``, ``score_pairs``),
+    sentence encoders by the margin scores of their embeddings (``sentences``, ``score``).
+
+    Args:
+        sets: requested sets, for ``read``; None is all.
+        against: kinds of divergent pairs to score separately against the equivalent pairs, by suffix of the item.
+        word_kinds: kinds of pairs whose words are scored; None is all divergent pairs.
+        percent_rule: separates two kinds of divergent pairs by their words; None: not scored.
+        threshold: of judgements, by convention.
+        margin_threshold: of margin scores, by convention.
+        margin, k: as in ``pair_margins``; neighbours are searched in the pair's set and the pool.
+        pool: file of additional neighbour candidates, for ``read_pool``; None: none.
+        read_pool: path -> sentences of both sides.
+        dev: file of other pairs, for ``read_dev``, to calibrate the threshold of margin scores by weighted F1. Margins
+            decrease with the number of candidates, so dev pairs are scored in groups of the size of the set, and each
+            set has its own threshold. None: not calibrated. Judgements come with a threshold.
+        dev_seeds: number of clean pairs that the dev pairs are made from; maximum size of a group.
+        read_dev: ``(path, dev_seeds)`` -> pairs, consecutive ones from different clean pairs: divergences of the same
+            pair would be each other's neighbours.
+        dev_balanced: weigh both classes of dev pairs equally; a clean pair has several divergences.
+        annotations: file of annotations by single annotators, for ``read_annotations``; None: none.
+        read_annotations: path -> annotations by pair and annotator.
+
+    Metrics:
+        Percent, of each set: ``<name>/<set>/precision_equivalent``, ``recall_equivalent``, ``f1_equivalent``,
+        ``precision_divergent``, ``recall_divergent``, ``f1_divergent``, and ``precision``, ``recall``, ``f1`` weighted
+        by the shares of the classes, all at the conventional threshold; the same with the prefix ``calibrated_`` at the
+        calibrated threshold. ``roc_auc``, and ``best_f1``, weighted, at the best threshold for these very pairs
+        (optimistic). ``<name>/<set>_<suffix>/...`` is the same for the kinds of ``against``.
+
+        Of tagged words, micro-averaged, both languages pooled: ``union_f1_div``, ``union_f1_eq`` and their product
+        ``union_f1_mul`` (a word is divergent if any annotator highlighted it, and predicted so above probability 1/2),
+        ``pairwise_union_...`` (at least two annotators), ``intersection_...`` (all), and the expectation of a fair
+        coin, ``random_union_f1_div`` etc. ``div10_above_precision`` etc. as in ``PercentRule``. ``word_alpha``,
+        Krippendorff's alpha of the highlights of several annotators in these pairs.
+
+        Of annotations ``<name>/agreement/alpha_nominal`` etc. as in ``agreement_table``.
+
+    Source:
+        Briakou & Carpuat 2020 (arXiv:2010.03662), section 6; the threshold of margin scores is that of WikiMatrix
+        (Schwenk et al. 2019).
+    """
+
+    sets: Sequence[str] | None
+    against: Mapping[str, str]
+    word_kinds: Sequence[str] | None
+    percent_rule: PercentRule | None
+    threshold: float
+    margin_threshold: float
+    margin: str
+    k: int
+    pool: str | None
+    read_pool: Callable[[str], TwoSided]
+    dev: str | None
+    dev_seeds: int
+    read_dev: Callable[[str, int], DivergencePairs]
+    dev_balanced: bool
+    annotations: str | None
+    read_annotations: Callable[[str], Sequence[Annotated]]
+    missing: str = field(default="error", init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.search = MarginSearch(self.margin, self.k, "knn")
+        check_at_least("dev_seeds", self.dev_seeds, 1)
+        self.word_scores = WordScores(self.word_kinds, self.percent_rule)
+
+    @property
+    def requested(self) -> Sequence[str] | None:
+        return self.sets
+
+    # ---- reading
+
+    @cached_property
+    def _pool(self) -> TwoSided | None:
+        return None if self.pool is None else self.read_pool(self.pool)
+
+    @cached_property
+    def _dev(self) -> DivergencePairs | None:
+        return None if self.dev is None else self.read_dev(self.dev, self.dev_seeds)
+
+    @cached_property
+    def _annotations(self) -> Sequence[Annotated]:
+        return [] if self.annotations is None else self.read_annotations(self.annotations)
+
+    @cached_property
+    def _agreement(self) -> dict[str, float]:
+        table = agreement_table(self._annotations) if self._annotations else {}
+        return {f"agreement/{metric}": value for metric, value in table.items()}
+
+    def check(self) -> None:
+        """Read all files.
+
+        Raises:
+            ValueError: the dev pairs have one class, or an error of a reader.
+        """
+        super().check()
+        assert (self._pool is None) == (self.pool is None)
+        assert self._annotations is not None
+        if self._dev is not None:
+            self._check_dev(self._dev.equivalent)
+        for pairs in self.test_sets:
+            if pairs.highlights is not None and not any(self.word_scores.is_scored(pairs)):
+                kinds = self.word_scores.kinds
+                log.warning("%s: %s has no pairs of kinds %s: words are not scored", self.name, pairs.name, kinds)
+
+    def _check_dev(self, labels: Sequence[bool]) -> None:
+        if len(set(labels)) < 2:
+            raise ValueError(
+                f"{self.dev}: a threshold needs equivalent and divergent pairs, found {sum(labels)} equivalent and"
+                f" {len(labels) - sum(labels)} divergent"
+            )
+        for pairs in self.test_sets:
+            if len(pairs.pairs) > self.dev_seeds:
+                log.warning(
+                    "%s: %s has %d pairs, evaluator.dev_seeds=%d: the threshold is calibrated among fewer sentences,"
+                    " where margins are larger",
+                    *(self.name, pairs.name, len(pairs.pairs), self.dev_seeds),
+                )
+
+    def digest(self) -> str:
+        pool = [] if self._pool is None else [self._pool.source, self._pool.target]
+        sets = self.test_sets if self._dev is None else [*self.test_sets, self._dev]
+        content = [*(pairs.digest() for pairs in sets), repr(pool), repr(self._annotations)]
+        return hashlib.sha256("\n".join(content).encode()).hexdigest()
+
+    def texts(self) -> list[str]:
+        sets = [pairs for pairs in (*self.test_sets, self._dev, self._pool) if pairs is not None]
+        return [text for pairs in sets for side in (pairs.source, pairs.target) for text in side]
+
+    def pairs(self) -> list[WordPair]:
+        return [pair for pairs in self.test_sets for pair in pairs.pairs]
+
+    # ---- scoring
+
+    def metric_names(self) -> list[str]:
+        thresholds = Thresholds(0.0, None if self._dev is None else 0.0, "").by_prefix()
+        sets = [ScoredSet(pairs, np.zeros(len(pairs.pairs)), thresholds) for pairs in self.test_sets]
+        return list(self._metrics(sets, [None] * len(sets)))
+
+    def pair_metric_names(self, *, tags_words: bool) -> list[str]:
+        thresholds = Thresholds(0.0, 0.0, "").by_prefix()
+        sets = [ScoredSet(pairs, np.zeros(len(pairs.pairs)), thresholds) for pairs in self.test_sets]
+        words = [_no_divergent_words(pairs) if tags_words else None for pairs in self.test_sets]
+        return list(self._metrics(sets, words))
+
+    def score(self, vectors: Tensor) -> Evaluation:
+        """Metrics of margin scores, from the embeddings (N, D) of ``sentences()``."""
+        sizes = {len(pairs.pairs) for pairs in self.test_sets}
+        by_size = {size: self._margin_thresholds(size, vectors) for size in sizes}
+        sets = []
+        details: list[dict[str, object]] = []
+        for pairs in self.test_sets:
+            thresholds = by_size[len(pairs.pairs)]
+            sets.append(ScoredSet(pairs, self._margins(pairs, pairs, vectors), thresholds.by_prefix()))
+            sizes_of_sides = list(map(len, self._candidates(pairs)))
+            details.append(
+                {
+                    **self._detail(sets[-1], thresholds),
+                    **self.search.conditions(min(sizes_of_sides)),
+                    "candidates": " + ".join(map(str, sizes_of_sides)),
+                    "zero_vectors": zero_vectors(self.rows(vectors, pairs.source), self.rows(vectors, pairs.target)),
+                }
+            )
+        label = f"{self.search.margin} margin"
+        chart = histogram(f"{self.name}_margins", f"Margin scores: {self.name}", label, sets)
+        return Evaluation(self._metrics(sets, [None] * len(sets)), details, [chart])
+
+    def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
+        """Metrics of the judgements of ``pairs()``, in their order.
+
+        Args:
+            judgements: of a model that tags the words of all pairs, or of none.
+            threshold: calibrated on the model's own dev pairs.
+
+        Raises:
+            ValueError: a wrong number of judgements or of word probabilities.
+        """
+        expected = sum(len(pairs.pairs) for pairs in self.test_sets)
+        if len(judgements) != expected:
+            raise ValueError(f"{self.name}: expected a judgement of each of {expected} pairs, found {len(judgements)}")
+        thresholds = Thresholds(self.threshold, threshold, "dev pairs of the run")
+        details: list[dict[str, object]] = []
+        sets: list[ScoredSet] = []
+        words: list[Words | None] = []
+        for pairs in self.test_sets:
+            start = sum(len(scored.pairs.pairs) for scored in sets)
+            of_set = judgements[start : start + len(pairs.pairs)]
+            scores = np.array([judgement.score for judgement in of_set], dtype=np.float64)
+            sets.append(ScoredSet(pairs, scores, thresholds.by_prefix()))
+            words.append(divergent_words(pairs, of_set))
+            details.append(self._detail(sets[-1], thresholds) | {"words_tagged": words[-1] is not None})
+        charts: list[Chart] = [histogram(f"{self.name}_scores", f"Scores: {self.name}", "score", sets)]
+        if shares := [
+            ScoredSet(pairs, _percents(divergent), {})
+            for pairs, divergent in zip(self.test_sets, words, strict=True)
+            if divergent is not None
+        ]:
+            title = f"Divergent words: {self.name}"
+            charts.append(histogram(f"{self.name}_percent", title, "percent of the words", shares))
+        return Evaluation(self._metrics(sets, words), details, charts)
+
+    def _metrics(self, sets: Sequence[ScoredSet], words: Sequence[Words | None]) -> dict[str, float]:
+        metrics = dict(self._agreement)
+        for scored, divergent in zip(sets, words, strict=True):
+            metrics |= self._sentence_metrics(scored) | self.word_scores.agreement(scored.pairs)
+            if divergent is not None:
+                metrics |= self.word_scores.words(scored.pairs, divergent)
+                metrics |= self.word_scores.percents(scored.pairs, _percents(divergent))
+        return {f"{self.name}/{item}": value for item, value in metrics.items()}
+
+    def _sentence_metrics(self, scored: ScoredSet) -> dict[str, float]:
+        scores, equivalent = scored.values, np.array(scored.pairs.equivalent)
+        metrics: dict[str, float] = {}
+        for item, rows in self._items(scored.pairs):
+            for prefix, threshold in scored.thresholds.items():
+                figures = sentence_metrics(scores[rows] > threshold, equivalent[rows])
+                metrics |= {f"{item}/{prefix}{metric}": value for metric, value in figures.items()}
+            figures = ranking_metrics(scores[rows], equivalent[rows])
+            metrics |= {f"{item}/{metric}": value for metric, value in figures.items()}
+        return metrics
+
+    def _items(self, pairs: DivergencePairs) -> Iterator[tuple[str, Bools]]:
+        """Item names, and the pairs that each item scores."""
+        equivalent, kinds = np.array(pairs.equivalent), np.array(pairs.kinds)
+        yield pairs.name, np.ones(len(kinds), dtype=bool)
+        for suffix, kind in self.against.items():
+            if kind in pairs.kinds and equivalent.any():
+                yield f"{pairs.name}_{suffix}", equivalent | (kinds == kind)
+
+    def _margin_thresholds(self, size: int, vectors: Tensor) -> Thresholds:
+        """Thresholds for the margins of a set of ``size`` pairs; dev pairs are scored among as many."""
+        if self._dev is None:
+            return Thresholds(self.margin_threshold, None, "")
+        size = min(size, self.dev_seeds)
+        scores = np.concatenate([self._margins(*part, vectors) for part in _parts(self._dev, size)])
+        calibrated = calibrate(scores, np.array(self._dev.equivalent), balanced=self.dev_balanced)
+        tuned_on = f"{self.dev}: {len(scores)} pairs, {min(size, len(scores))} at a time"
+        return Thresholds(self.margin_threshold, calibrated.threshold, tuned_on)
+
+    def _margins(self, pairs: TwoSided, near: TwoSided, vectors: Tensor) -> Floats:
+        source, target = self.rows(vectors, pairs.source), self.rows(vectors, pairs.target)
+        around = Neighbourhood(*(self.rows(vectors, side) for side in self._candidates(near)))
+        return pair_margins(source, target, around, margin=self.search.margin, k=self.search.k)
+
+    def _candidates(self, near: TwoSided) -> tuple[list[str], list[str]]:
+        """Distinct sentences of both sides, including the pool."""
+        sets = [near] if self._pool is None else [near, self._pool]
+        return _distinct(pairs.source for pairs in sets), _distinct(pairs.target for pairs in sets)
+
+    def _detail(self, scored: ScoredSet, thresholds: Thresholds) -> dict[str, object]:
+        pairs, equivalent = scored.pairs, np.array(scored.pairs.equivalent)
+        has_both = 0 < equivalent.sum() < len(equivalent)
+        return {
+            "evaluator": self.name,
+            "set": pairs.name,
+            "direction": direction(pairs),
+            "pairs": len(equivalent),
+            "equivalent": int(equivalent.sum()),
+            "divergent": int((~equivalent).sum()),
+            "threshold": thresholds.fixed,
+            "calibrated_threshold": thresholds.calibrated,
+            "calibrated_on": thresholds.tuned_on,
+            "best_threshold": calibrate(scored.values, equivalent).threshold if has_both else None,
+            "annotators": pairs.annotators,
+            "pairs_with_scored_words": sum(self.word_scores.is_scored(pairs)),
+            "pairs_without_highlight": sum(not any(map(any, sides)) for sides in pairs.highlights or []),
+        }
+
+
+class _Sides(NamedTuple):
+    source: list[str]
+    target: list[str]
+
+
+def _parts(pairs: TwoSided, size: int) -> Iterator[tuple[_Sides, _Sides]]:
+    """Groups of ``size`` pairs, each with the pairs to search neighbours in; the last group includes earlier ones."""
+    for start in range(0, len(pairs.source), size):
+        stop = min(start + size, len(pairs.source))
+        first = max(stop - size, 0)
+        yield (
+            _Sides(pairs.source[start:stop], pairs.target[start:stop]),
+            _Sides(pairs.source[first:stop], pairs.target[first:stop]),
+        )
+
+
+def _no_divergent_words(pairs: DivergencePairs) -> Words:
+    return [(np.zeros(len(pair.source), dtype=bool), np.zeros(len(pair.target), dtype=bool)) for pair in pairs.pairs]
+
+
+def _percents(divergent: Words) -> Floats:
+    return np.array([percent_divergent(sides) for sides in divergent])
+
+
+def _distinct(sides: Iterable[list[str]]) -> list[str]:
+    return list(dict.fromkeys(text for side in sides for text in side))

@@ -1,0 +1,1 @@
+"""MTEB tasks scored by mteb and by our evaluators."""

@@ -1,0 +1,1 @@
+"""Robustness to user-generated text."""

@@ -1,0 +1,50 @@
+"""Aggregation over generations of noise: mean, standard deviation, t-test of two encoders."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import mean, stdev
+
+from xsent.evaluation.noise.scoring import SetScores
+from xsent.evaluation.statistics.significance import two_sample_p
+
+STUDENT, TEACHER = "student", "teacher"  # the scored encoder, and the encoder it is compared with
+TESTED = ("cosine_distance", "xsim", "xsimpp")  # metrics of the t-test
+
+
+def summary(generations: Mapping[str, Sequence[SetScores]]) -> dict[str, dict[str, float]]:
+    """Metrics of a set, by item (the set or a bitext).
+
+    Args:
+        generations: one or more generations of the set, by encoder.
+    """
+    metrics: dict[str, dict[str, float]] = defaultdict(dict)
+    for encoder, of_encoder in generations.items():
+        prefix = "" if encoder == STUDENT else f"{encoder}_"
+        for item, row in of_encoder[0].metrics.items():
+            for metric in row:
+                metrics[item] |= mean_and_sd(f"{prefix}{metric}", _scores(of_encoder, item, metric))
+    if TEACHER in generations and len(generations[TEACHER]) > 1:
+        for item in metrics:
+            for metric in TESTED:
+                if metric in metrics[item]:
+                    samples = (_scores(generations[encoder], item, metric) for encoder in (STUDENT, TEACHER))
+                    metrics[item][f"p_{metric}"] = two_sample_p(*samples)
+    return dict(metrics)
+
+
+def _scores(generations: Sequence[SetScores], item: str, metric: str) -> list[float]:
+    return [generation.metrics[item][metric] for generation in generations]
+
+
+def mean_and_sd(metric: str, scores: Sequence[float]) -> dict[str, float]:
+    """The mean as ``metric``, and of several scores the standard deviation (n - 1) as ``sd_<metric>``."""
+    return {metric: mean(scores)} | ({f"sd_{metric}": stdev(scores)} if len(scores) > 1 else {})
+
+
+def ratio_summary(noisy: Sequence[float], standard: Sequence[float]) -> dict[str, float]:
+    """Metrics of the type-token ratios of N noisy texts and their standard forms."""
+    ratio = mean(a / b for a, b in zip(noisy, standard, strict=True))
+    metrics = mean_and_sd("ttr", noisy) | {"ttr_standard": mean(standard), "ttr_ratio": ratio}
+    return metrics | ({"p_ttr": two_sample_p(noisy, standard)} if len(noisy) > 1 else {})

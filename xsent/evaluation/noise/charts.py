@@ -1,0 +1,116 @@
+"""Charts of noise robustness: box plots per phenomenon, principal components of one sentence's vectors."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from xsent.evaluation.charts import BoxPlot, Point, Scatter, Series
+from xsent.evaluation.noise.aggregation import STUDENT, TEACHER
+from xsent.evaluation.noise.scoring import Embedded, NoisySet, SetScores
+from xsent.evaluation.similarity.sts import spearman
+
+NOTE_CHARACTERS = 90  # of a sentence below its chart
+
+Generations = Mapping[str, Mapping[str, Sequence[SetScores]]]  # by set and encoder
+
+
+class LabelledVector(NamedTuple):
+    """A text embedded by one encoder."""
+
+    kind: str  # "noisy, student"
+    label: str  # language of a translation
+    vector: Series  # (D,)
+
+
+def distance_boxes(name: str, generations: Generations) -> BoxPlot:
+    """Box plot of the cosine distances of single sentences, all generations of a set pooled."""
+    groups = _groups(generations, lambda _, scores: np.concatenate([generation.distances for generation in scores]))
+    return BoxPlot(f"{name}_cosine_distance", f"Noisy and standard sentences: {name}", "cosine distance", groups)
+
+
+def error_boxes(name: str, generations: Generations) -> BoxPlot | None:
+    """Box plot of xSIM++ over generations; None if no set has several generations and negatives."""
+    several = {
+        group: by_encoder
+        for group, by_encoder in generations.items()
+        if all(len(scores) > 1 and "xsimpp" in scores[0].metrics[group] for scores in by_encoder.values())
+    }
+    if not several:
+        return None
+    groups = _groups(several, lambda group, scores: np.array([row.metrics[group]["xsimpp"] for row in scores]))
+    return BoxPlot(f"{name}_xsimpp", f"xSIM++ of generations of noise: {name}", "xSIM++ error (percent)", groups)
+
+
+def _groups(
+    generations: Generations, values: Callable[[str, Sequence[SetScores]], Series]
+) -> dict[str, dict[str, Series]]:
+    return {
+        group: {encoder: values(group, scores) for encoder, scores in by_encoder.items()}
+        for group, by_encoder in generations.items()
+    }
+
+
+def sentence_vectors(
+    noisy_set: NoisySet, line: int, student: Embedded, teacher: Embedded | None, *, translations: bool
+) -> list[LabelledVector]:
+    """Vectors of a pair by both encoders, and of its translations by the teacher, or by the student without one.
+
+    If the encoders' vectors have different sizes, only the student's vectors of the pair are returned.
+
+    Args:
+        line: number of the pair, from 1.
+        student, teacher: vectors of the set's texts.
+    """
+    if teacher is not None and teacher.vectors.size(1) != student.vectors.size(1):
+        teacher, translations = None, False
+    encoders = {STUDENT: student} | ({} if teacher is None else {TEACHER: teacher})
+    vectors = [
+        LabelledVector(f"{version}, {name}", "", _vector(embedded, side[line - 1]))
+        for name, embedded in encoders.items()
+        for version, side in [("noisy", noisy_set.source), ("standard", noisy_set.target)]
+    ]
+    name, embedded = list(encoders.items())[-1]
+    for language, lines in noisy_set.translations.items() if translations else ():
+        vectors.append(LabelledVector(f"translation, {name}", language, _vector(embedded, lines[line - 1])))
+    return vectors
+
+
+def _vector(embedded: Embedded, text: str) -> Series:
+    vector: Series = embedded.of([text])[0].double().numpy(force=True)
+    return vector
+
+
+def sentence_map(name: str, title: str, text: str, texts: Sequence[LabelledVector]) -> Scatter:
+    """Scatter plot of the first two principal components of some texts' unit vectors.
+
+    The note has the text, the explained share of the variance, and for three texts or more Spearman's correlation of
+    distances in the plane with distances of the vectors.
+
+    Args:
+        name: prefix of the file name.
+        text: the sentence.
+        texts: M texts with vectors of one size.
+
+    Source:
+        Nishimwe et al. 2024, Figure 2, with components of LASER's vectors; the paper does not say of which vectors, and
+        whether they were normalised. Ours: of the vectors in the chart, normalised, since all metrics use cosines.
+    """
+    vectors = np.stack([row.vector for row in texts]).astype(np.float64)  # (M, D)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    centred = vectors - vectors.mean(axis=0)
+    _, singular, directions = np.linalg.svd(centred, full_matrices=False)
+    axes = directions[:2] if len(directions) > 1 else np.vstack([directions, np.zeros_like(directions)])
+    # The sign of a component is arbitrary: its largest number is made positive.
+    signs = np.sign(axes[range(2), np.abs(axes).argmax(axis=1)])
+    plane = centred @ (axes * signs[:, None]).T  # (M, 2)
+    total = float((singular**2).sum())
+    note = f"{100 * float((singular[:2] ** 2).sum()) / total:.0f} % of the variance" if total else "one point"
+    if len(texts) > 2:
+        note += f"; Spearman of the distances {spearman(pdist(plane), pdist(vectors)):.2f}"
+    points = [Point(float(x), float(y), row.label, row.kind) for (x, y), row in zip(plane, texts, strict=True)]
+    return Scatter(name, title, points, f"{textwrap.shorten(text, NOTE_CHARACTERS, placeholder=' ...')}\n{note}")

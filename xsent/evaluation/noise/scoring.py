@@ -1,0 +1,112 @@
+"""Scores of one set of noisy sentences: cosine distance, xSIM, xSIM++."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from xsent.evaluation.charts import Series
+from xsent.evaluation.dataset_evaluator import zero_vectors
+from xsent.evaluation.evaluator import TwoSided
+from xsent.evaluation.search.margin import Best, MarginSearch
+from xsent.similarity import pairwise_cos_sim
+
+VERSIONS = ("noisy", "standard")
+
+
+class NoisySet(TwoSided, Protocol):
+    """Noisy sentences (``source``) and their standard forms (``target``); sets of one name are generations of noise."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def translations(self) -> Mapping[str, list[str]]: ...
+    @property
+    def augmented(self) -> list[str]: ...
+    @property
+    def made_from(self) -> Mapping[str, tuple[str, str]]: ...
+
+
+class Embedded(NamedTuple):
+    """Texts and their vectors by one encoder."""
+
+    row_of: Mapping[str, int]
+    vectors: Tensor  # (N, D)
+
+    def of(self, texts: Sequence[str]) -> Tensor:
+        """Vectors (M, D) of M texts."""
+        return self.vectors[torch.tensor([self.row_of[text] for text in texts], device=self.vectors.device)]
+
+
+class SetScores(NamedTuple):
+    """Scores of a set by one encoder."""
+
+    metrics: dict[str, dict[str, float]]  # by item ("rocsmt", "rocsmt_fra-eng") and metric
+    distances: Series  # (N,) cosine distances of noisy and standard sentences, 0 to 2
+    pool: int  # number of standard sentences and hard negatives
+    tied: float  # share of the noisy sentences with two best standard sentences
+    zero_vectors: int
+
+
+def metric_items(noisy_set: NoisySet, *, bitexts: bool) -> dict[str, list[str]]:
+    """Names of the metrics of a set by item: the set itself, and both directions of each translation."""
+    items = {noisy_set.name: ["cosine_distance", "xsim", *(["xsimpp"] if noisy_set.augmented else [])]}
+    for language in noisy_set.translations if bitexts else ():
+        for direction in (f"{language}-{noisy_set.language}", f"{noisy_set.language}-{language}"):
+            items[f"{noisy_set.name}_{direction}"] = [f"{version}_xsim" for version in VERSIONS]
+    return items
+
+
+def score_set(noisy_set: NoisySet, english: Embedded, translations: Embedded | None, search: MarginSearch) -> SetScores:
+    """Cosine distance, xSIM, xSIM++ if there are negatives, and xSIM of the bitexts.
+
+    Args:
+        english: vectors of both sides and the negatives.
+        translations: vectors of the translations, in the same space; None omits the bitexts.
+
+    Source:
+        Nishimwe et al. 2024, section 4.1: noisy sentences search standard ones; xSIM++ searches the standard sentences
+        followed by the negatives. Texts are compared, not lines.
+    """
+    noisy, standard = english.of(noisy_set.source), english.of(noisy_set.target)
+    distances = cosine_distances(noisy, standard)
+    best, _ = search(noisy, standard)
+    values = [[float(distances.mean()), percent_wrong(best, noisy_set.target, noisy_set.target)]]
+    pool = [*noisy_set.target, *noisy_set.augmented]
+    if noisy_set.augmented:
+        augmented_best, _ = search(noisy, torch.cat([standard, english.of(noisy_set.augmented)]))
+        values[0].append(percent_wrong(augmented_best, pool, noisy_set.target))
+    if translations is not None:
+        for lines in noisy_set.translations.values():
+            vectors = translations.of(lines)
+            into, out_of = zip(*(search(vectors, side) for side in (noisy, standard)), strict=True)
+            sides = (noisy_set.source, noisy_set.target)
+            values.append(
+                [percent_wrong(best_rows, texts, texts) for best_rows, texts in zip(into, sides, strict=True)]
+            )
+            values.append([percent_wrong(best_rows, lines, lines) for best_rows in out_of])
+    names = metric_items(noisy_set, bitexts=translations is not None)
+    metrics = {
+        item: dict(zip(row_names, row, strict=True))
+        for (item, row_names), row in zip(names.items(), values, strict=True)
+    }
+    tied = best.tied.float().mean().item()
+    return SetScores(metrics, distances.numpy(force=True), len(pool), tied, zero_vectors(noisy, standard))
+
+
+def cosine_distances(a: Tensor, b: Tensor) -> Tensor:
+    """1 - cosine of row i of ``a`` (N, D) and of ``b`` (N, D): (N,) float64 from 0 to 2."""
+    return (1 - pairwise_cos_sim(a.double(), b.double())).clamp(0, 2)
+
+
+def percent_wrong(best: Best, pool: Sequence[str], expected: Sequence[str]) -> float:
+    """Percent of the queries whose best row of ``pool`` differs from the expected text."""
+    wrong = sum(pool[row] != text for row, text in zip(best.rows.tolist(), expected, strict=True))
+    return 100 * float(wrong) / len(expected)

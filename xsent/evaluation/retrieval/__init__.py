@@ -1,0 +1,1 @@
+"""Retrieval evaluators: accuracy, xSIM, xSIM++, BUCC."""

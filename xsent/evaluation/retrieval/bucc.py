@@ -1,0 +1,154 @@
+"""BUCC bitext mining: F1 of the parallel pairs hidden in two collections."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from xsent.evaluation.dataset_evaluator import LanguagesEvaluator, check_choice, zero_vectors
+from xsent.evaluation.evaluator import Evaluation, TwoSided
+from xsent.evaluation.search.margin import MarginSearch
+from xsent.evaluation.search.mining import STRATEGIES, at_threshold, best_threshold, select_pairs
+
+log = logging.getLogger(__name__)
+
+SCORED_GOLD = "same"
+METRICS = ("f1", "precision", "recall", "threshold")
+
+
+class MiningTask(TwoSided, Protocol):
+    """Two collections of distinct sentences and the gold pairs of rows."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def gold(self) -> Sequence[tuple[int, int]]: ...
+    @property
+    def source_lines(self) -> int: ...
+    @property
+    def target_lines(self) -> int: ...
+
+
+class MinedTask(NamedTuple):
+    """All candidate pairs of a task, before a threshold is applied."""
+
+    scores: Tensor  # (P,)
+    is_gold: Tensor  # (P,) bool
+    tied: float  # share of the sentences with two best partners
+    zeros: int  # sentences with a zero vector
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BuccEvaluator(LanguagesEvaluator[MiningTask]):
+    """Mines both collections by margin score and compares the pairs above a threshold with the gold pairs.
+
+    The reader removes duplicate texts, so all counts are of distinct texts.
+
+    Args:
+        read: ``(root, languages, part=...)`` -> tasks.
+        part: the scored part of the data.
+        tune: ``same``: the threshold has the best F1 on the scored gold pairs, as in XTREME and ORACLE (optimistic);
+            otherwise the part to tune the threshold on, for the same languages, as LASER does.
+        margin, k: as in ``best_targets``.
+        strategy: as in ``select_pairs``.
+
+    Metrics:
+        ``<name>/<zho-eng>/f1``, ``precision`` and ``recall`` in percent, ``<name>/<zho-eng>/threshold`` in units of the
+        margin, ``<name>/mean/f1`` over the languages. Details and log say what the threshold was tuned on.
+
+    Source:
+        Zweigenbaum et al. 2018 (BUCC shared task); Artetxe and Schwenk 2019 (arXiv:1811.01136).
+    """
+
+    part: str
+    tune: str
+    margin: str
+    k: int
+    strategy: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.search = MarginSearch(self.margin, self.k, "knn")
+        check_choice("strategy", self.strategy, STRATEGIES)
+        if self.tune == self.part:
+            raise ValueError(
+                f"evaluator.tune={self.tune}: expected {SCORED_GOLD}, or a part other than the scored evaluator.part"
+            )
+
+    def read_sets(self, requested: Sequence[str] | None) -> Sequence[MiningTask]:
+        return self._read_part(requested, self.part)
+
+    def _read_part(self, languages: Sequence[str] | None, part: str) -> Sequence[MiningTask]:
+        tasks: Sequence[MiningTask] = self.read(self.root, languages, part=part)
+        return tasks
+
+    @cached_property
+    def tuning(self) -> Sequence[MiningTask]:
+        """The task to tune the threshold on, for each scored task."""
+        if self.tune == SCORED_GOLD:
+            return self.test_sets
+        languages = [task.name.split("-")[0] for task in self.test_sets]
+        return self._read_part(languages, self.tune)
+
+    def check(self) -> None:
+        super().check()
+        assert self.tuning is not None
+
+    def all_sets(self) -> Sequence[MiningTask]:
+        return self.test_sets if self.tune == SCORED_GOLD else [*self.test_sets, *self.tuning]
+
+    def metric_names(self) -> list[str]:
+        names = [f"{self.name}/{task.name}/{metric}" for task in self.test_sets for metric in METRICS]
+        return [*names, f"{self.name}/mean/f1"]
+
+    def score(self, vectors: Tensor) -> Evaluation:
+        metrics: dict[str, float] = {}
+        details: list[dict[str, object]] = []
+        for task, tuning in zip(self.test_sets, self.tuning, strict=True):
+            mined = self._mine(task, vectors)
+            tuned = mined if tuning is task else self._mine(tuning, vectors)
+            threshold = best_threshold(tuned.scores, tuned.is_gold, len(tuning.gold)).threshold
+            result = at_threshold(mined.scores, mined.is_gold, len(task.gold), threshold)
+            values = (100 * result.f1, 100 * result.precision, 100 * result.recall, threshold)
+            figures = dict(zip(METRICS, values, strict=True))
+            metrics |= {f"{self.name}/{task.name}/{metric}": value for metric, value in figures.items()}
+            details.append(
+                self.detail(
+                    task.name,
+                    **figures,
+                    tuned_on=self._tuned_on,
+                    part=self.part,
+                    **self.search.conditions(min(len(task.source), len(task.target))),
+                    strategy=self.strategy,
+                    queries=len(task.source),
+                    pool=len(task.target),
+                    queries_repeated=task.source_lines - len(task.source),
+                    pool_repeated=task.target_lines - len(task.target),
+                    gold=len(task.gold),
+                    extracted=int((mined.scores >= threshold).sum()),
+                    tied=mined.tied,
+                )
+                | {"zero_vectors": mined.zeros}
+            )
+        f1 = [metrics[f"{self.name}/{task.name}/f1"] for task in self.test_sets]
+        metrics[f"{self.name}/mean/f1"] = sum(f1) / len(f1)
+        log.info("%s: %s scored, thresholds tuned on %s", self.name, self.part, self._tuned_on)
+        return Evaluation(metrics, details)
+
+    def _mine(self, task: MiningTask, vectors: Tensor) -> MinedTask:
+        x, y = self.rows(vectors, task.source), self.rows(vectors, task.target)
+        forward, backward = self.search(x, y)
+        pairs = select_pairs(forward, backward, strategy=self.strategy, threshold=None)
+        gold = torch.tensor([row * len(y) + column for row, column in task.gold])
+        tied = torch.cat([forward.tied, backward.tied]).float().mean().item()
+        return MinedTask(pairs.scores, torch.isin(pairs.source * len(y) + pairs.target, gold), tied, zero_vectors(x, y))
+
+    @property
+    def _tuned_on(self) -> str:
+        return "the gold pairs that are scored (optimistic)" if self.tune == SCORED_GOLD else self.tune

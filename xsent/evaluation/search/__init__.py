@@ -1,0 +1,1 @@
+"""Nearest-neighbour search, margin scores and mining."""

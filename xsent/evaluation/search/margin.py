@@ -1,0 +1,145 @@
+"""Margin scores (Artetxe and Schwenk 2019): cosine of a pair relative to the neighbourhoods of both sentences."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from xsent.evaluation.search.exact import Neighbours, knn_both
+from xsent.similarity import unit
+
+log = logging.getLogger(__name__)
+
+MARGINS = ("absolute", "distance", "ratio")
+CANDIDATES = ("knn", "all")
+
+
+class Best(NamedTuple):
+    """The pool row with the best margin score, for each of M queries."""
+
+    scores: Tensor  # (M,) float64
+    rows: Tensor  # (M,) int64, the lowest on ties
+    tied: Tensor  # (M,) bool, another row has the same score
+
+
+@dataclass(frozen=True)
+class MarginSearch:
+    """``best_targets`` with the options of an evaluator.
+
+    Raises:
+        ValueError: an unknown margin or set of candidates, or no neighbour.
+    """
+
+    margin: str
+    k: int
+    candidates: str
+
+    def __post_init__(self) -> None:
+        for option, choices in (("margin", MARGINS), ("candidates", CANDIDATES)):
+            if getattr(self, option) not in choices:
+                raise ValueError(f"evaluator.{option}={getattr(self, option)}: expected one of {', '.join(choices)}")
+        if self.k < 1:
+            raise ValueError(f"evaluator.k={self.k}: expected at least 1 neighbour")
+
+    def __call__(self, x: Tensor, y: Tensor) -> tuple[Best, Best]:
+        """Best targets of both directions."""
+        return best_targets(x, y, margin=self.margin, k=self.k, candidates=self.candidates)
+
+    def conditions(self, pool: int) -> dict[str, object]:
+        """The options as details of a measurement in a pool of this size."""
+        return {"margin": self.margin, "k": self.k, "k_used": min(self.k, pool), "candidates": self.candidates}
+
+
+def best_targets(x: Tensor, y: Tensor, *, margin: str, k: int, candidates: str) -> tuple[Best, Best]:
+    """The best row of ``y`` (N, D) for each row of ``x`` (M, D), and the best row of ``x`` for each row of ``y``.
+
+    With S the cosines, A the mean of a row's k largest and B of a column's: ``absolute`` is S_ij, ``distance``
+    S_ij - (A_i + B_j) / 2, ``ratio`` S_ij / ((A_i + B_j) / 2).
+
+    Args:
+        margin: ``absolute``, ``distance`` or ``ratio``.
+        k: number of neighbours to average; if the other side is smaller, all of it.
+        candidates: possible answers, the k nearest neighbours (``knn``, as in LASER) or ``all`` rows.
+
+    Raises:
+        ValueError: an unknown margin or set of candidates, or an empty side.
+    """
+    if margin not in MARGINS:
+        raise ValueError(f"margin {margin!r}: expected one of {', '.join(MARGINS)}")
+    if candidates not in CANDIDATES:
+        raise ValueError(f"candidates {candidates!r}: expected one of {', '.join(CANDIDATES)}")
+    if not len(x) or not len(y):
+        raise ValueError(f"nothing to search: {len(x)} and {len(y)} sentences")
+    both = knn_both(x, y, search_width(k))
+    if candidates == "all":
+        mean_x, mean_y = mean_cosines(both[0], k), mean_cosines(both[1], k)
+        return _best_of_all(x, y, mean_x, mean_y, margin), _best_of_all(y, x, mean_y, mean_x, margin)
+    return best_neighbours(*both, margin=margin, k=k)
+
+
+def search_width(k: int) -> int:
+    """Number of neighbours to search in order to average k: at least two, to detect ties of the first."""
+    return max(k, 2)
+
+
+def best_neighbours(forward: Neighbours, backward: Neighbours, *, margin: str, k: int) -> tuple[Best, Best]:
+    """``best_targets`` among neighbours that were searched before.
+
+    Args:
+        forward: ``search_width(k)`` neighbours, or all, of each of the M rows of ``x``. A row without neighbours (-1)
+            gets score -inf and row 0.
+        backward: likewise for the N rows of ``y``.
+        margin, k: as in ``best_targets``.
+    """
+    mean_x, mean_y = mean_cosines(forward, k), mean_cosines(backward, k)
+    return _best_of_knn(forward, mean_x, mean_y, margin, k), _best_of_knn(backward, mean_y, mean_x, margin, k)
+
+
+def mean_cosines(neighbours: Neighbours, k: int) -> Tensor:
+    """Mean cosine (M,) of the k nearest, or of as many as there are; 0 without neighbours."""
+    scores, exists = neighbours.scores[:, :k], neighbours.rows[:, :k] >= 0
+    return scores.masked_fill(~exists, 0).sum(dim=1) / exists.sum(dim=1).clamp(min=1)
+
+
+def margin_scores(cosines: Tensor, query_mean: Tensor, pool_mean: Tensor, margin: str) -> Tensor:
+    """Margin scores of cosines, given the mean k-neighbour cosines of both sides; all are broadcast."""
+    if margin == "absolute":
+        return cosines
+    neighbourhood = (query_mean + pool_mean) / 2
+    if margin == "distance":
+        return cosines - neighbourhood
+    # The ratio reverses the order where the neighbourhood is negative: such a pair scores by distance instead,
+    # shifted by 1 so that a pair as near as its neighbourhood has score 1 in both cases.
+    positive = neighbourhood > 0
+    if not bool(positive.all()):
+        log.warning("%d pairs have a neighbourhood at or below 0: scored by distance", int((~positive).sum()))
+    return torch.where(positive, cosines / neighbourhood.clamp(min=1e-12), 1 + cosines - neighbourhood)
+
+
+def _best_of_knn(neighbours: Neighbours, query_mean: Tensor, pool_mean: Tensor, margin: str, k: int) -> Best:
+    # With `absolute` the first neighbour is best whatever k is; the second shows a tie.
+    width = neighbours.scores.size(1) if margin == "absolute" else min(k, neighbours.scores.size(1))
+    cosines, rows = neighbours.scores[:, :width], neighbours.rows[:, :width].clamp(min=0)  # (M, k)
+    return _best(margin_scores(cosines, query_mean[:, None], pool_mean[rows], margin), rows)
+
+
+def _best_of_all(x: Tensor, y: Tensor, query_mean: Tensor, pool_mean: Tensor, margin: str) -> Best:
+    queries, pool = unit(x.float()).double(), unit(y.float()).double()
+    index = torch.arange(len(pool), device=pool.device)
+    parts = []
+    for start in range(0, len(queries), 512):
+        chunk = slice(start, start + 512)
+        scores = margin_scores(queries[chunk] @ pool.T, query_mean[chunk, None], pool_mean[None, :], margin)
+        parts.append(_best(scores, index.expand_as(scores)))
+    return Best(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def _best(scores: Tensor, index: Tensor) -> Best:
+    best = scores.amax(dim=1)
+    is_best = scores == best[:, None]
+    lowest = torch.where(is_best, index, torch.iinfo(torch.int64).max).amin(dim=1)
+    return Best(best, lowest, is_best.sum(dim=1) > 1)

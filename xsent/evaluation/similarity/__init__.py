@@ -1,0 +1,1 @@
+"""Evaluators of sentence similarity: STS, paraphrases, alignment and uniformity, language probe."""

@@ -1,0 +1,171 @@
+"""Language probe: accuracy of a linear classifier that predicts the language of a sentence from its embedding."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor
+
+from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
+from xsent.evaluation.evaluator import Bitext, Evaluation
+
+log = logging.getLogger(__name__)
+
+
+class Labelled(NamedTuple):
+    """Distinct sentences, each with its language."""
+
+    texts: list[str]
+    languages: list[str]  # ISO 639-3
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
+    """Held-out accuracy of a logistic regression from standardised embeddings to languages, and chance.
+
+    High accuracy on embeddings of meaning shows that they leak the language. The probe uses the distinct sentences of
+    both sides of the test sets; a text of two languages is left out. Sentences that are linked by translation are all
+    in the training part or all in the held-out part. In each part every language has at most as many sentences as the
+    median language, so that English, which is in every test set, does not dominate.
+
+    Args:
+        test_share: held-out share of the sentences.
+        inverse_regularization: the classifier's C.
+        max_iter: of L-BFGS; log and details say if it did not converge.
+        seed: of the split and of the sentences that represent a large language.
+
+    Metrics:
+        ``<name>/mean/accuracy``, percent of the held-out sentences; ``<name>/mean/chance``, percent of the largest
+        language among them; ``<name>/<deu>/recall``, percent of that language's sentences.
+    """
+
+    test_share: float
+    inverse_regularization: float
+    max_iter: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.test_share < 1:
+            raise ValueError(f"evaluator.test_share={self.test_share}: expected a number between 0 and 1")
+
+    def check(self) -> None:
+        super().check()
+        self._parts()
+
+    def metric_names(self) -> list[str]:
+        items = [f"{language}/recall" for language in sorted(set(self._parts()[1].languages))]
+        return [f"{self.name}/{item}" for item in (*items, "mean/accuracy", "mean/chance")]
+
+    def score(self, vectors: Tensor) -> Evaluation:
+        train, test = self._parts()
+        log.info("%s: training a classifier of %d languages", self.name, len(set(train.languages)))
+        classifier = make_pipeline(
+            StandardScaler(), LogisticRegression(C=self.inverse_regularization, max_iter=self.max_iter)
+        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            classifier.fit(self._inputs(vectors, train), train.languages)
+        converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+        if not converged:
+            log.warning("%s: the classifier did not converge in %d iterations", self.name, self.max_iter)
+        right = classifier.predict(self._inputs(vectors, test)) == np.array(test.languages)
+        return self._evaluation(right, train, test, converged)
+
+    def _inputs(self, vectors: Tensor, part: Labelled) -> NDArray[np.float64]:
+        return self.rows(vectors, part.texts).double().numpy(force=True)
+
+    def _parts(self) -> tuple[Labelled, Labelled]:
+        train, test = split_by_translation(self.test_sets, test_share=self.test_share, seed=self.seed)
+        learned, held_out = set(train.languages), set(test.languages)
+        if len(learned) < 2 or learned != held_out:
+            raise ValueError(
+                f"{self.name}: expected at least 2 languages, each in both parts, found {', '.join(sorted(learned))}"
+                f" to learn from and {', '.join(sorted(held_out))} held out; more sentences are needed"
+            )
+        return train, test
+
+    def _evaluation(self, right: NDArray[np.bool_], train: Labelled, test: Labelled, converged: bool) -> Evaluation:
+        held_out, learned = Counter(test.languages), Counter(train.languages)
+        hits = Counter(language for language, hit in zip(test.languages, right.tolist(), strict=True) if hit)
+        recalls = {language: 100 * hits[language] / count for language, count in sorted(held_out.items())}
+        rows: list[dict[str, object]] = [
+            {"direction": language, "recall": recall, "train": learned[language], "queries": held_out[language]}
+            for language, recall in recalls.items()
+        ]
+        total = {"accuracy": 100 * float(right.mean()), "chance": 100 * max(held_out.values()) / len(test.languages)}
+        rows.append({"direction": "all", **total, "train": len(train.languages), "queries": len(test.languages)})
+        conditions = {
+            "classifier": "logistic regression, standardised vectors",
+            "inverse_regularization": self.inverse_regularization,
+            "converged": converged,
+            "test_share": self.test_share,
+            "missing_languages": " ".join(self.absent),
+        }
+        metrics = {f"{self.name}/{language}/recall": recall for language, recall in recalls.items()}
+        metrics |= {f"{self.name}/mean/{metric}": value for metric, value in total.items()}
+        details = [{"evaluator": self.name, "direction": row["direction"], **conditions, **row} for row in rows]
+        return Evaluation(metrics, details)
+
+
+def split_by_translation(bitexts: Iterable[Bitext], *, test_share: float, seed: int) -> tuple[Labelled, Labelled]:
+    """Split sentences into a training and a held-out part without separating sentences linked by translation.
+
+    Args:
+        bitexts: test sets with any languages.
+        test_share: maximum share of held-out sentences.
+        seed: of the split and of the sentences left out of languages above the median size.
+    """
+    language_of: dict[str, str | None] = {}  # None: several
+    parents: dict[str, str] = {}  # union-find forest over the sentences
+    for bitext in bitexts:
+        for source, target in zip(bitext.source, bitext.target, strict=True):
+            for text, language in ((source, bitext.source_lang), (target, bitext.target_lang)):
+                first = language_of.setdefault(text, language)
+                language_of[text] = language if first == language else None
+                parents.setdefault(text, text)
+            parents[_root(parents, source)] = _root(parents, target)
+    languages = {text: language for text, language in language_of.items() if language is not None}
+    by_root: dict[str, list[str]] = {}
+    for text in languages:
+        by_root.setdefault(_root(parents, text), []).append(text)
+    groups = list(by_root.values())
+    train: list[str] = []
+    test: list[str] = []
+    max_test = test_share * len(languages)
+    for position in np.random.default_rng(seed).permutation(len(groups)).tolist():
+        group = groups[position]
+        (test if len(test) + len(group) <= max_test else train).extend(group)
+    return _balance(train, languages), _balance(test, languages)
+
+
+def _root(parents: dict[str, str], text: str) -> str:
+    while parents[text] != text:
+        parents[text] = parents[parents[text]]  # path halving
+        text = parents[text]
+    return text
+
+
+def _balance(texts: list[str], language_of: dict[str, str]) -> Labelled:
+    """The first sentences of each language, which are in random order, up to the size of the median language."""
+    sizes = Counter(language_of[text] for text in texts)
+    limit = median(sizes.values()) if sizes else 0
+    counts: Counter[str] = Counter()
+    balanced = []
+    for text in texts:
+        counts[language_of[text]] += 1
+        if counts[language_of[text]] <= limit:
+            balanced.append(text)
+    return Labelled(balanced, [language_of[text] for text in balanced])

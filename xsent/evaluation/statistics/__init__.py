@@ -1,0 +1,1 @@
+"""Thresholds, ROC, agreement and significance."""

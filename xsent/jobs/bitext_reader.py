@@ -1,0 +1,166 @@
+"""Bitext reader: the rows of a tab-separated file that hold a sentence pair; other lines go to a ledger."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from xsent.data.readers.lines import numbered_lines, open_bytes
+from xsent.data.readers.rejects import RejectLedger
+from xsent.jobs.checks import check_counts
+
+
+class Row(NamedTuple):
+    """A line with a sentence pair."""
+
+    line: int  # from 1
+    columns: list[str]
+    source: str
+    target: str
+
+
+class StreamedLedger(RejectLedger):
+    """Reject ledger with bounded memory: it counts the reasons and writes each reject at once.
+
+    With ``strict`` it raises at the first reject. ``out`` receives the rejects as TSV with a header.
+    """
+
+    def __init__(self, *, strict: bool, out: TextIO | None = None) -> None:
+        super().__init__(strict=strict)
+        self.reasons: Counter[str] = Counter()
+        self._out = out
+        if out:
+            out.write("file\tline\treason\tfound\n")
+
+    def add(self, file: str, line: int, reason: str, found: str) -> None:
+        """Record a reject; ``found`` has neither tabs nor line breaks.
+
+        Raises:
+            ValueError: if strict; names file, line and reason.
+        """
+        if self.strict:
+            raise ValueError(f"{file}:{line}: {reason}, found {found} (strict)")
+        self.reasons[reason] += 1
+        if self._out:
+            self._out.write(f"{file}\t{line}\t{reason}\t{found}\n")
+
+    def summary(self) -> str:
+        """One line, e.g. ``12 of 848,005 lines rejected (8 empty side, 4 broken UTF-8)``."""
+        text = f"{self.reasons.total():,} of {self.lines:,} lines rejected"
+        if self.reasons:
+            text += f" ({', '.join(f'{count:,} {reason}' for reason, count in self.reasons.most_common())})"
+        return text
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of the two sentences.
+
+    Attributes:
+        source, target: column numbers, from 1.
+        header: whether the first line has the column names.
+
+    Raises:
+        ValueError: a number below 1, or two equal ones.
+    """
+
+    source: int
+    target: int
+    header: bool
+
+    def __post_init__(self) -> None:
+        check_counts({"source_column": self.source, "target_column": self.target})
+        if self.source == self.target:
+            raise ValueError(f"source_column and target_column are both {self.source}: expected two columns")
+
+    @property
+    def minimum(self) -> int:
+        """Columns that a row must have."""
+        return max(self.source, self.target)
+
+
+class BitextReader:
+    """One pass over a tab-separated file, plain or ``.gz``; iterate over it for the rows.
+
+    The header, or the first line with enough columns, sets the number of columns of all lines.
+
+    Attributes, complete after the pass:
+        names: of the columns: the header, or ``source``, ``target`` and e.g. ``column3``.
+        sha256: of the uncompressed bytes.
+
+    Raises:
+        ValueError: while reading: a header without these columns or a damaged archive; at the end: more than half of
+            the lines have another number of columns than the line that set it.
+    """
+
+    def __init__(self, path: Path, columns: Columns, ledger: RejectLedger) -> None:
+        self.path, self.columns, self.ledger = path, columns, ledger
+        self.names: list[str] = []
+        self.sha256 = ""
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows with a pair, in order."""
+        name, columns = str(self.path), self.columns
+        reference_line = mismatches = lines = 0
+        for number, cells in self._lines():
+            if not self.names and columns.header:
+                if number > 1 or len(cells) < columns.minimum:
+                    actual = "a line that is not UTF-8" if number > 1 else f"{len(cells)}"
+                    raise ValueError(f"{name}:1: expected names of at least {columns.minimum} columns, found {actual}")
+                self.names, reference_line = cells, number
+                continue
+            if not self.names and len(cells) >= columns.minimum:
+                sides = {columns.source: "source", columns.target: "target"}
+                self.names = [sides.get(column, f"column{column}") for column in range(1, len(cells) + 1)]
+                reference_line = number
+            lines += 1
+            if len(cells) != len(self.names):
+                mismatches += 1
+                expected = len(self.names) or f"at least {columns.minimum}"
+                self.ledger.add(name, number, f"expected {expected} columns", f"{len(cells)}")
+                continue
+            source, target = cells[columns.source - 1], cells[columns.target - 1]
+            if _has_visible_text(source) and _has_visible_text(target):
+                yield Row(number, cells, source, target)
+            else:
+                self.ledger.add(name, number, "empty side", f"{source[:40]!r} and {target[:40]!r}")
+        if self.names and 2 * mismatches > lines:
+            raise ValueError(
+                f"{name}:{reference_line}: this line has {len(self.names)} columns, {mismatches:,} of {lines:,} have"
+                " another number: expected the same number in all; correct or remove it"
+            )
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        digest = hashlib.sha256()
+
+        def hashed(file: Iterable[bytes]) -> Iterator[bytes]:
+            for line in file:
+                digest.update(line)
+                yield line
+
+        with open_bytes(self.path) as file:
+            for number, text in numbered_lines(hashed(file), str(self.path), self.ledger):
+                yield number, text.split("\t")
+        self.sha256 = digest.hexdigest()
+
+
+def extend_names(columns: Sequence[str], new_columns: Sequence[str]) -> list[str]:
+    """Column names with new ones appended; a name that exists gets a number, e.g. ``score_2``."""
+    names = list(columns)
+    for name in new_columns:
+        number = 2
+        unused = name
+        while unused in names:
+            unused = f"{name}_{number}"
+            number += 1
+        names.append(unused)
+    return names
+
+
+def _has_visible_text(text: str) -> bool:
+    """Whether a character is visible; zero-width spaces and byte-order marks are not."""
+    return any(character.isprintable() and character != " " for character in text)

@@ -1,0 +1,59 @@
+"""Checks before a job starts: options, input, output, device and disk space."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import torch
+
+
+def check_choices(choices: Mapping[str, tuple[object, Collection[str]]]) -> None:
+    """Raise ``ValueError`` unless each value is one of its choices."""
+    for name, (value, expected) in choices.items():
+        if value not in expected:
+            raise ValueError(f"{name} {value!r}: expected one of {', '.join(expected)}")
+
+
+def check_counts(counts: Mapping[str, object]) -> None:
+    """Raise ``ValueError`` unless all are integers of at least 1."""
+    for name, count in counts.items():
+        if not isinstance(count, int) or count < 1:
+            raise ValueError(f"{name}={count}: expected a whole number, at least 1")
+
+
+def check_input(path: Path) -> None:
+    """Raise ``FileNotFoundError`` unless it is a file."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: expected a text file, found none")
+
+
+def check_output(output: Path) -> None:
+    """Raise ``OSError`` if a file cannot be written there."""
+    folder = output.absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder for the output", str(folder))
+    if output.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "expected a file to write, found a folder", str(output))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, "the output's folder cannot be written to", str(folder))
+
+
+def check_device(device: str) -> None:
+    """Raise ``ValueError`` if torch cannot compute there."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # AssertionError: torch was built without CUDA
+        reason = str(error).split("\n")[0]
+        raise ValueError(f"device {device!r} cannot be used: {reason}") from error
+
+
+def check_free_space(path: Path, needed: int) -> None:
+    """Raise ``OSError`` if fewer than ``needed`` bytes are free where ``path`` is."""
+    free = shutil.disk_usage(path).free
+    if free < needed:
+        reason = f"not enough space: {needed:,} bytes are needed, {free:,} are free; another disk: --work-dir"
+        raise OSError(errno.ENOSPC, reason, str(path))

@@ -1,0 +1,1 @@
+"""Divergence filtering of a bitext."""

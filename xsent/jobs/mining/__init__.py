@@ -1,0 +1,1 @@
+"""Bitext mining of files."""

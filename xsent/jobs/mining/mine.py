@@ -1,0 +1,344 @@
+"""Bitext mining job: text and embeddings need not fit in memory, and a killed run continues."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from xsent import __version__
+from xsent.atomic import atomic_write
+from xsent.batch import Embedder
+from xsent.evaluation.search.exact import EXTRA, Candidates, Neighbours, collect_candidates, merge_candidates, rescore
+from xsent.evaluation.search.ivf import (
+    InvertedFile,
+    collect_ivf_candidates,
+    nearest_cells,
+    sort_by_cell,
+    train_centroids,
+)
+from xsent.evaluation.search.margin import best_neighbours, search_width
+from xsent.evaluation.search.mining import MinedPairs, select_pairs
+from xsent.jobs.checks import check_device, check_free_space, check_input, check_output
+from xsent.jobs.mining.engines import Engine
+from xsent.jobs.mining.sentences import Sentences, read_sentences
+from xsent.jobs.mining.settings import MiningOptions
+from xsent.jobs.mining.vectors import StoredVectors
+from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
+from xsent.paths import sha256
+from xsent.similarity import unit
+
+log = logging.getLogger(__name__)
+
+HEADER = "score\tsource_line\ttarget_line\tsource\ttarget\n"
+SIDES = ("source", "target")
+
+
+def mine_files(
+    source: Path,
+    target: Path,
+    output: Path,
+    *,
+    load: Callable[[], Embedder],
+    space: str | None,
+    device: str,
+    options: MiningOptions,
+    engine: Engine,
+    work_dir: Path | None,
+    keep_work: bool,
+) -> int:
+    """Mine the translation pairs of two files and write them, best first.
+
+    With the strategies ``max`` and ``intersect`` a line is in at most one pair. Of equal lines only the first is used.
+
+    Args:
+        source, target: sentences, one per line, UTF-8, plain or ``.gz``.
+        output: TSV with a header: score, line numbers from 1, and the two sentences; written atomically.
+        load: returns the encoder; called in every process that encodes.
+        device: where the search computes.
+        work_dir: shards of the unfinished job; None is ``<output>.work``.
+
+    Returns:
+        Number of pairs.
+
+    Raises:
+        FileNotFoundError: a file, or the folder of the output, is missing.
+        ValueError: a file has no sentence, or the work folder belongs to another job.
+        OSError: the disk is full, or the output cannot be written.
+    """
+    start = time.perf_counter()
+    check_output(output)
+    check_device(device)
+    digests = {side: _digest(path) for side, path in zip(SIDES, (source, target), strict=True)}
+    if digests["source"] == digests["target"]:
+        log.warning("%s and %s are the same text: every sentence is its own nearest neighbour", source, target)
+    embedder = load()
+    # The last bits of an embedding depend on the device.
+    origin = {"encoder": embedder.digest(), "space": space, "device": torch.device(device).type, "xsent": __version__}
+    manifest = {**digests, **origin, **options.shard_settings()}
+    with open_work_folder(work_dir or output.with_name(f"{output.name}.work"), manifest) as work:
+        sides = []
+        for side, path in zip(SIDES, (source, target), strict=True):
+            rejects = output.with_name(f"{output.name}.{side}.rejects.tsv")
+            sides.append(read_sentences(path, work, side, rejects=rejects))
+            log.info("%s: %s", path, sides[-1].counts())
+        dim = encode_texts(embedder, ["."], space).size(1)
+        job = MiningJob(work, load, embedder.digest(), space, device, len(sides[0]), len(sides[1]), dim, options)
+        done_bytes = work.size() - sum(work.size(side) for side in SIDES)
+        check_free_space(work.path, job.total_bytes() - done_bytes)
+        pairs = job.run(engine)
+        write_pairs(output, pairs, *sides)
+        if not keep_work:
+            work.remove()
+    log.info("%s pairs in %.0f s: %s", f"{len(pairs.scores):,}", time.perf_counter() - start, output)
+    return len(pairs.scores)
+
+
+def encode_texts(embedder: Embedder, texts: list[str], space: str | None) -> Tensor:
+    """Embeddings (N, D) float32 of the texts; ``space`` is None for an encoder that has only one."""
+    encode: Any = embedder.encode
+    vectors: Tensor = encode(texts) if space is None else encode(texts, space=space)
+    return vectors.float()
+
+
+@dataclass(frozen=True)
+class MiningJob:
+    """The shards between two files and their pairs; any process that sees the work folder can make a shard.
+
+    Attributes:
+        work: has the sentences already.
+        load, encoder: the encoder, and its digest.
+        space, device, options: as in ``mine_files``.
+        sources, targets: numbers of distinct sentences, M and N.
+        dim: D.
+    """
+
+    work: WorkFolder
+    load: Callable[[], Embedder]
+    encoder: str
+    space: str | None
+    device: str
+    sources: int
+    targets: int
+    dim: int
+    options: MiningOptions
+
+    def run(self, engine: Engine) -> MinedPairs:
+        """Make the missing shards and select the pairs."""
+        self._log_method()
+        shards = {side: range(-(-rows // self.options.shard)) for side, rows in self._rows().items()}
+        for side, numbers in shards.items():
+            engine.run(partial(self._make, f"{side}-vectors", partial(self.encode, side)), numbers, f"encoding {side}")
+        if not self.is_exact:
+            self.work.make("centroids", 0, self._write_centroids)
+            engine.run(partial(self._make, "target-cells", self.assign), shards["target"], "finding cells")
+            self.work.make("order", 0, self._write_order)
+            engine.run(partial(self._make, "arranged-vectors", self.arrange), shards["target"], "arranging by cell")
+        engine.run(partial(self._make, "search", self.search), range(len(self._blocks)), "searching")
+        blocks = range(-(-self.targets // self.options.block))
+        engine.run(partial(self._make, "answer", self.answer), blocks, "searching back")
+        return self._select()
+
+    def _make(self, kind: str, write: Callable[[int, Path], None], number: int) -> None:
+        self.work.make(kind, number, partial(write, number))
+
+    def total_bytes(self) -> int:
+        """Size of all shards without the text."""
+        vectors = (self.sources + self.targets * (1 if self.is_exact else 2)) * self.dim * 4
+        neighbours = (self.sources + self.targets) * self._k * 16
+        return vectors + neighbours + len(self._blocks) * self.targets * (self._k + EXTRA) * 8
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all pairs are compared."""
+        if self.options.search_method == "auto":
+            return self.sources * self.targets <= self.options.exact_up_to
+        return self.options.search_method == "exact"
+
+    # ---- the steps: each writes the arrays of shard ``number`` to ``folder``
+
+    def encode(self, side: str, number: int, folder: Path) -> None:
+        """Encode a shard of sentences to unit vectors, and mark those without a known token."""
+        sentences = Sentences(self.work, side)
+        first = number * self.options.shard
+        texts = sentences.texts(first, first + self.options.shard)
+        vectors = unit(encode_texts(_loaded(self.load, self.encoder), texts, self.space))
+        _save(folder, vectors=vectors, empty=(vectors == 0).all(dim=1))
+
+    def assign(self, number: int, folder: Path) -> None:
+        """Assign a shard of targets to cells."""
+        first = number * self.options.shard
+        vectors = self._vectors("target")[first : first + self.options.shard].to(self.device)
+        _save(folder, cell=nearest_cells(vectors, self._centroids(), 1).squeeze(1))
+
+    def arrange(self, number: int, folder: Path) -> None:
+        """Sort a shard of target vectors by cell."""
+        first = number * self.options.shard
+        rows = self._tensor("order", 0, "order", slice(first, first + self.options.shard))
+        _save(folder, vectors=self._vectors("target")[rows])
+
+    def search(self, number: int, folder: Path) -> None:
+        """Find the neighbours of a block of sources, and the candidates of each target among them."""
+        first = self._blocks[number]
+        sources, targets = self._vectors("source")[first : first + self.options.block], self._vectors("target")
+        queries = sources.to(self.device)
+        k = min(self._k, self.targets)
+        if self.is_exact:
+            forward, backward = collect_candidates(queries, targets, k, min(self._k, len(sources)))
+        else:
+            probes = self.options.cells.probes
+            forward, backward = collect_ivf_candidates(queries, self._inverted_file(), self._k, probes=probes)
+        neighbours = rescore(sources, targets, forward.rows.cpu(), k)
+        # Relative to the first row of the block, so that int32 is enough.
+        back_rows = backward.rows.to(torch.int32)
+        _save(folder, **neighbours._asdict(), back_scores=backward.scores, back_rows=back_rows)
+
+    def answer(self, number: int, folder: Path) -> None:
+        """Find the neighbours of a block of targets among the candidates of all blocks of sources."""
+        rows = slice(number * self.options.block, (number + 1) * self.options.block)
+        k = min(self._k, self.sources)
+        candidates = self._back_candidates(0, rows)
+        for block in range(1, len(self._blocks)):
+            candidates = merge_candidates([candidates, self._back_candidates(block, rows)], k + EXTRA)
+        neighbours = rescore(self._vectors("target")[rows], self._vectors("source"), candidates.rows, k)
+        _save(folder, **neighbours._asdict())
+
+    def _write_centroids(self, folder: Path) -> None:
+        options = self.options.cells
+        cells = max(1, self.targets // options.size)
+        rng = np.random.default_rng(options.seed)
+        samples = []
+        for side, rows in self._rows().items():
+            size = min(rows, max(1, cells * options.sample // 2))
+            samples.append(self._vectors(side)[torch.from_numpy(np.sort(rng.choice(rows, size, replace=False)))])
+        sample = torch.cat(samples).to(self.device)
+        cells = min(cells, len(sample))
+        log.info("k-means: %s cells from a sample of %s sentences", f"{cells:,}", f"{len(sample):,}")
+        _save(folder, centroids=train_centroids(sample, cells, iterations=options.iterations, seed=options.seed))
+
+    def _write_order(self, folder: Path) -> None:
+        shards = range(-(-self.targets // self.options.shard))
+        cell = torch.cat([self._tensor("target-cells", number, "cell") for number in shards])
+        order, starts = sort_by_cell(cell, len(self.work.array("centroids", 0, "centroids")))
+        _save(folder, order=order, starts=starts)
+
+    def _select(self) -> MinedPairs:
+        forward = self._neighbours("search", len(self._blocks))
+        backward = self._neighbours("answer", -(-self.targets // self.options.block))
+        empty = {side: self._empty(side) for side in SIDES}
+        for side, mask in empty.items():
+            if mask.any():
+                log.warning(
+                    "%s: the encoder knows no token of %d of %d sentences: in no pair", side, mask.sum(), len(mask)
+                )
+        forward = _drop_empty(forward, empty["source"], empty["target"])
+        backward = _drop_empty(backward, empty["target"], empty["source"])
+        best = best_neighbours(forward, backward, margin=self.options.margin, k=self.options.k)
+        # A sentence without neighbours has score -inf, which is never above the threshold.
+        threshold = float("-inf") if self.options.threshold is None else self.options.threshold
+        return select_pairs(*best, strategy=self.options.strategy, threshold=threshold)
+
+    # ---- inputs of the steps
+
+    def _vectors(self, side: str) -> StoredVectors:
+        return StoredVectors(self.work, f"{side}-vectors", self._rows()[side], self.options.shard)
+
+    def _centroids(self) -> Tensor:
+        return self._tensor("centroids", 0, "centroids").to(self.device)
+
+    def _inverted_file(self) -> InvertedFile:
+        starts, order = (self._tensor("order", 0, name) for name in ("starts", "order"))
+        vectors = StoredVectors(self.work, "arranged-vectors", self.targets, self.options.shard)
+        return InvertedFile(self._centroids(), starts, order, vectors)
+
+    def _back_candidates(self, block: int, rows: slice) -> Candidates:
+        scores, index = (self._tensor("search", block, name, rows) for name in ("back_scores", "back_rows"))
+        return Candidates(scores, torch.where(index < 0, -1, index.long() + self._blocks[block]))
+
+    def _neighbours(self, kind: str, shards: int) -> Neighbours:
+        return Neighbours(
+            *(torch.cat([self._tensor(kind, n, name) for n in range(shards)]) for name in ("scores", "rows"))
+        )
+
+    def _empty(self, side: str) -> Tensor:
+        shards = range(-(-self._rows()[side] // self.options.shard))
+        return torch.cat([self._tensor(f"{side}-vectors", number, "empty") for number in shards])
+
+    def _tensor(self, kind: str, number: int, name: str, rows: slice = slice(None)) -> Tensor:
+        return torch.from_numpy(np.array(self.work.array(kind, number, name)[rows]))
+
+    def _rows(self) -> dict[str, int]:
+        return {"source": self.sources, "target": self.targets}
+
+    @property
+    def _k(self) -> int:
+        return search_width(self.options.k)
+
+    @property
+    def _blocks(self) -> range:
+        return range(0, self.sources, self.options.block)
+
+    def _log_method(self) -> None:
+        size = f"{self.sources:,} x {self.targets:,} sentences"
+        if self.is_exact:
+            log.info("exact search: all pairs of %s", size)
+        else:
+            cells = max(1, self.targets // self.options.cells.size)
+            share = min(self.options.cells.probes, cells) / cells
+            log.info(
+                "approximate search in %s: %s cells, each source searches %d (%.1f %% of them); scores are exact",
+                size,
+                f"{cells:,}",
+                min(self.options.cells.probes, cells),
+                100 * share,
+            )
+        for side, pool in self._rows().items():
+            if self.options.k > pool:
+                log.warning("k=%d: the %s side has %d sentences, all of them are averaged", self.options.k, side, pool)
+
+
+def _drop_empty(neighbours: Neighbours, queries_empty: Tensor, pool_empty: Tensor) -> Neighbours:
+    """Remove neighbours where the query (M,) or the neighbour (N,) has no known token."""
+    dropped = queries_empty[:, None] | pool_empty[neighbours.rows.clamp(min=0)] | (neighbours.rows < 0)
+    return Neighbours(neighbours.scores.masked_fill(dropped, float("-inf")), neighbours.rows.masked_fill(dropped, -1))
+
+
+_encoders: dict[str, Embedder] = {}
+
+
+def _loaded(load: Callable[[], Embedder], digest: str) -> Embedder:
+    if digest not in _encoders:
+        _encoders[digest] = load()
+    return _encoders[digest]
+
+
+def _save(folder: Path, **arrays: Tensor) -> None:
+    for name, tensor in arrays.items():
+        array: NDArray[np.generic] = tensor.numpy(force=True)
+        write_array(folder / f"{name}.npy", [array], dtype=array.dtype, shape=array.shape)
+
+
+def write_pairs(output: Path, pairs: MinedPairs, source: Sentences, target: Sentences) -> None:
+    """Write the pairs as TSV; a tab inside a sentence becomes a space."""
+    lines = source.line_numbers(), target.line_numbers()
+    with atomic_write(output) as out:
+        out.write(HEADER)
+        for score, i, j in zip(*(column.tolist() for column in pairs), strict=True):
+            texts = (text.replace("\t", " ") for text in (source[i], target[j]))
+            out.write("\t".join([f"{score:.6f}", str(lines[0][i]), str(lines[1][j]), *texts]) + "\n")
+
+
+def _digest(path: Path) -> str:
+    check_input(path)
+    if not path.stat().st_size:
+        raise ValueError(f"{path}: expected one sentence per line, found an empty file")
+    return sha256(path)

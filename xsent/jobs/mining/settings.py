@@ -1,0 +1,73 @@
+"""Settings of bitext mining; ``conf/job/mine.yaml`` explains each value and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xsent.evaluation.search.margin import MARGINS
+from xsent.evaluation.search.mining import STRATEGIES
+from xsent.jobs.checks import check_choices, check_counts
+
+SEARCHES = ("auto", "exact", "cells")
+
+
+@dataclass(frozen=True)
+class CellOptions:
+    """Settings of the inverted file index."""
+
+    size: int  # target sentences per cell, on average
+    probes: int  # cells searched per source sentence
+    sample: int  # sentences per cell for k-means
+    iterations: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class MiningOptions:
+    """Settings of a mining job.
+
+    Raises:
+        ValueError: an unknown margin, strategy or search method, or a count below 1.
+    """
+
+    margin: str
+    k: int
+    strategy: str
+    threshold: float | None
+    search_method: str
+    exact_up_to: int
+    cells: CellOptions
+    shard: int
+    block: int
+
+    def __post_init__(self) -> None:
+        check_choices(
+            {
+                "margin": (self.margin, MARGINS),
+                "strategy": (self.strategy, STRATEGIES),
+                "search": (self.search_method, SEARCHES),
+            }
+        )
+        counts = {"k": self.k, "exact_up_to": self.exact_up_to, "shard": self.shard, "block": self.block}
+        check_counts(counts | {f"cells.{name}": value for name, value in vars(self.cells).items() if name != "seed"})
+
+    def shard_settings(self) -> dict[str, object]:
+        """The settings that the shards depend on; margin, strategy and threshold only matter for the selection."""
+        return {
+            "k": self.k,
+            "search": self.search_method,
+            "exact_up_to": self.exact_up_to,
+            "shard": self.shard,
+            "block": self.block,
+            **{f"cells.{name}": value for name, value in vars(self.cells).items()},
+        }
+
+
+def options_from(config: Mapping[str, Any]) -> MiningOptions:
+    """The settings among the keys of ``conf/job/mine.yaml``."""
+    names = MiningOptions.__dataclass_fields__.keys() - {"cells"}
+    if not isinstance(config["cells"], Mapping):
+        raise ValueError(f"cells={config['cells']}: expected values such as cells.probes=...")
+    return MiningOptions(**{name: config[name] for name in names}, cells=CellOptions(**config["cells"]))

@@ -1,0 +1,1 @@
+"""Text synthesis: noise, divergences, distractors."""

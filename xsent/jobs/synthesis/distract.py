@@ -1,0 +1,233 @@
+"""Job ``xsent distract``: adds distractors to the texts of files and measures their difficulty."""
+
+from __future__ import annotations
+
+import errno
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xsent.atomic import atomic_write
+from xsent.data.test_sets.clsd_files import JSON_LINES
+from xsent.jobs.checks import check_output
+from xsent.jobs.summary import nest_counts, summary_path, versions, write_summary
+from xsent.jobs.synthesis.distract_inputs import Inputs
+from xsent.lexical_overlap import Difficulty, difficulty
+from xsent.paths import sha256
+from xsent.text.distractors.json_format import DistractorRow, to_json
+from xsent.text.distractors.protocol import DistractorMaker, DistractorResult, Request
+
+_KIND = re.compile(r"(?:^|; )([a-z_]+): ")
+FAILURES_HEADER = "id\tlanguage\twhy\ttext\n"
+ALL = "all languages"
+PACKAGES = ("rapidfuzz", "openai", "py3langid")
+
+
+class DistractSummary(NamedTuple):
+    """Result of ``distract``; counts are of texts."""
+
+    output: Path
+    rows: int
+    completed: Counter[str]  # by language, texts that got distractors
+    unchanged: Counter[str]  # by language, texts that had distractors
+    failures: Counter[tuple[str, str]]  # by language and reason
+    kinds: Counter[str]  # of edits, if the maker reports them; counts distractors
+    difficulty: dict[str, Difficulty]  # by language, of the whole output
+    seconds: float  # of the maker
+
+    def __str__(self) -> str:
+        """One line: counts, speed and output."""
+        completed = ", ".join(f"{language} {count:,}" for language, count in self.completed.items()) or "none"
+        unchanged = f", {self.unchanged.total():,} kept" if self.unchanged else ""
+        failed = f"{self.failures.total():,} without"
+        if self.failures:
+            failed += f" (reasons: {_failures_of(self.output).name})"
+        requests = self.completed.total() + self.failures.total()
+        speed = f"{requests / max(self.seconds, 1e-9):,.0f} texts/s"
+        return (
+            f"{self.rows:,} rows, {self.completed.total():,} texts got distractors ({completed}){unchanged}, {failed},"
+            f" {speed}: {self.output}"
+        )
+
+
+def list_requests(
+    inputs: Inputs, maker: DistractorMaker, *, languages: Sequence[str] | None, again: bool
+) -> list[Request]:
+    """The texts to make distractors of, by row and language.
+
+    ``languages`` are ISO 639-3 codes, None is all; ``again`` includes texts that have distractors.
+
+    Raises:
+        ValueError: no row has a language, the maker's ``check`` fails, or existing distractors have another count.
+    """
+    available = inputs.languages()
+    if unknown := [language for language in languages or () if language not in available]:
+        raise ValueError(f"languages {','.join(unknown)}: expected some of the input's, {', '.join(available)}")
+    selected = [language for language in available if languages is None or language in languages]
+    requests = []
+    for location, row in inputs.placed:
+        for language in selected:
+            if language not in row.texts:
+                continue
+            if again or language not in row.distractors:
+                requests.append(Request(row.id, language, row.texts[language]))
+            elif len(row.distractors[language]) != maker.count:
+                raise ValueError(
+                    f"{location}: expected {maker.count} distractors in {language} like the others, found"
+                    f" {len(row.distractors[language])}; --again replaces them, --languages selects languages"
+                )
+    maker.check(dict.fromkeys(request.language for request in requests))
+    return requests
+
+
+def check_files(inputs: Inputs, output: Path, *, ledger: Path | None) -> None:
+    """Check the paths before any work.
+
+    Raises:
+        ValueError: two of the files are the same, or the output has another extension.
+        OSError: the output cannot be written, or the ledger is a folder.
+    """
+    check_output(output)
+    if not output.name.endswith(JSON_LINES):  # readers choose the format by the name
+        raise ValueError(f"{output}: expected a name that ends in {' or '.join(JSON_LINES)}, the format of the output")
+    read = [path.resolve() for path in inputs.files]
+    written = [output, _failures_of(output), summary_path(output)]
+    for path in written:
+        if path.resolve() in read:
+            raise ValueError(f"{path}: expected an output that is not an input")
+    if ledger is None:
+        return
+    if ledger.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "expected a file for the ledger, found a folder", str(ledger))
+    if ledger.resolve() in [*read, *(path.resolve() for path in written)]:
+        raise ValueError(f"{ledger}: expected a ledger that is neither input nor output")
+
+
+def _failures_of(output: Path) -> Path:
+    return output.with_name(f"{output.name}.failures.tsv")
+
+
+def distract(
+    inputs: Inputs,
+    output: Path,
+    maker: DistractorMaker,
+    requests: Sequence[Request],
+    *,
+    config: Mapping[str, Any],
+) -> DistractSummary:
+    """Write all rows with their distractors as JSON Lines.
+
+    ``<output>.failures.tsv`` lists the texts without distractors and the reasons, ``<output>.summary.json`` counts,
+    difficulty, config and digests.
+
+    Existing distractors are kept unless ``requests`` (of ``list_requests``) include their texts. ``config`` is that of
+    the maker without secrets, for the summary. ``output`` was checked by ``check_files``.
+
+    Raises:
+        OSError: the disk is full, or the output cannot be written.
+    """
+    digests = {str(path): sha256(path) for path in inputs.files}
+    start = time.perf_counter()
+    results = list(maker.make(requests, progress=True))
+    seconds = time.perf_counter() - start
+    rows = _add_distractors(inputs.rows, results)
+    failed = [result for result in results if result.failure]
+    summary = DistractSummary(
+        output=output,
+        rows=len(rows),
+        completed=Counter(result.request.language for result in results if not result.failure),
+        unchanged=_count_unchanged(inputs.rows, requests),
+        failures=Counter((result.request.language, result.failure) for result in failed),
+        kinds=Counter(edit_kind(note) for result in results for note in result.notes),
+        difficulty=difficulty_by_language(rows),
+        seconds=seconds,
+    )
+    with atomic_write(output) as file:
+        file.writelines(f"{to_json(row)}\n" for row in rows)
+    _write_failures(_failures_of(output), failed)
+    about: dict[str, object] = {"maker": dict(config), "inputs": digests}
+    if hasattr(maker, "totals"):  # of a language model
+        about["totals"] = _plain(maker.totals)
+    _write_summary(summary, about)
+    return summary
+
+
+def edit_kind(note: str) -> str:
+    """``entity+number`` for the note ``number: 3 > 5; entity: Rome > Paris``; another note is its own kind."""
+    return "+".join(sorted(set(_KIND.findall(note)))) or note
+
+
+def _add_distractors(rows: Sequence[DistractorRow], results: Iterable[DistractorResult]) -> list[DistractorRow]:
+    by_text = {(result.request.id, result.request.language): result for result in results}
+    changed = []
+    for row in rows:
+        distractors, notes = dict(row.distractors), dict(row.notes)
+        for language in row.texts:
+            if result := by_text.get((row.id, language)):
+                for parts, new in ((distractors, result.distractors), (notes, result.notes)):
+                    parts.pop(language, None)
+                    parts.update({language: new} if new else {})
+        changed.append(row._replace(distractors=_in_order(distractors, row), notes=_in_order(notes, row)))
+    return changed
+
+
+def _in_order(by_language: Mapping[str, tuple[str, ...]], row: DistractorRow) -> dict[str, tuple[str, ...]]:
+    """Languages in the order of the texts."""
+    return {language: by_language[language] for language in row.texts if language in by_language}
+
+
+def _count_unchanged(rows: Sequence[DistractorRow], requests: Iterable[Request]) -> Counter[str]:
+    requested = {(request.id, request.language) for request in requests}
+    return Counter(language for row in rows for language in row.distractors if (row.id, language) not in requested)
+
+
+def difficulty_by_language(rows: Sequence[DistractorRow]) -> dict[str, Difficulty]:
+    """Difficulty of the distractors by language, in order of appearance; with several, ``ALL`` comes last."""
+    groups: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for row in rows:
+        for language, distractors in row.distractors.items():
+            groups.setdefault(language, []).append((row.texts[language], distractors))
+    table = {language: difficulty(group) for language, group in groups.items()}
+    if len(groups) > 1:
+        table[ALL] = difficulty(pair for group in groups.values() for pair in group)
+    return table
+
+
+def _write_failures(path: Path, failed: Sequence[DistractorResult]) -> None:
+    path.unlink(missing_ok=True)  # of an earlier run
+    if failed:
+        with atomic_write(path) as file:
+            file.write(FAILURES_HEADER)
+            for result in failed:
+                fields = (result.request.id, result.request.language, result.failure, result.request.text)
+                file.write("\t".join(" ".join(field.split()) for field in fields) + "\n")
+
+
+def _write_summary(summary: DistractSummary, about: Mapping[str, Any]) -> None:
+    content = {
+        "rows": summary.rows,
+        "texts": {
+            "made": dict(summary.completed),
+            "kept": dict(summary.unchanged),
+            "failed": nest_counts(summary.failures),
+        },
+        "kinds": dict(sorted(summary.kinds.items())),
+        "jaccard": _plain(summary.difficulty),
+        "seconds": round(summary.seconds, 3),
+        "sha256": sha256(summary.output),
+        **about,
+        "versions": versions(PACKAGES),
+    }
+    write_summary(summary.output, content)
+
+
+def _plain(value: Any) -> Any:
+    """Named tuples as mappings, and None for NaN, which JSON lacks."""
+    value = value._asdict() if hasattr(value, "_asdict") else value
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,134 @@
+"""Work folder of a resumable job: checksummed shards of arrays, and a manifest of what they depend on."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import DTypeLike, NDArray
+
+from xsent.atomic import atomic_path
+from xsent.data.stores.array_cache import cached_arrays
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """Shards by kind and number; each is a folder of ``.npy`` files with their SHA-256, written atomically.
+
+    A truncated or altered shard is logged and made again.
+    """
+
+    path: Path
+
+    def make(self, kind: str, number: int, write: Callable[[Path], None]) -> None:
+        """Call ``write`` with a folder to fill for the shard, unless an undamaged one exists.
+
+        Raises:
+            OSError: the disk is full; names the shard and the free bytes.
+        """
+        cached_arrays(self.path, kind, _key(number), write)
+
+    def array(self, kind: str, number: int, name: str) -> NDArray[np.generic]:
+        """An array of a finished shard, memory-mapped read-only."""
+        file = self.path / kind / _key(number) / f"{name}.npy"
+        array: NDArray[np.generic] = np.load(file, mmap_mode="r", allow_pickle=False)
+        return array
+
+    def size(self, kind: str = "") -> int:
+        """Bytes of the shards of a kind, or of all files."""
+        return sum(file.stat().st_size for file in (self.path / kind).rglob("*") if file.is_file())
+
+    def remove(self) -> None:
+        """Delete the folder."""
+        shutil.rmtree(self.path)
+
+
+def _key(number: int) -> str:
+    return f"{number:06d}"
+
+
+@contextmanager
+def open_work_folder(path: Path, manifest: Mapping[str, object]) -> Iterator[WorkFolder]:
+    """Open the work folder of a job for this process alone: a new folder, or one with the same manifest.
+
+    Args:
+        path: its parent must exist.
+        manifest: plain values; everything that the shards depend on.
+
+    Raises:
+        BlockingIOError: another process uses it.
+        ValueError: the manifest differs, named with both values; or it is no work folder.
+    """
+    path.mkdir(exist_ok=True)
+    lock = FileLock(path.with_name(f"{path.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise BlockingIOError(f"{path}: another process uses this folder; wait for it, or name another one") from None
+    try:
+        _check_manifest(path, json.loads(json.dumps(manifest)))
+        try:
+            yield WorkFolder(path)
+        finally:
+            # Without a finished shard there is nothing to resume.
+            if not any(path.glob("*/*/sha256.json")):
+                shutil.rmtree(path, ignore_errors=True)
+    finally:
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+
+def _check_manifest(path: Path, manifest: dict[str, object]) -> None:
+    file = path / "manifest.json"
+    if not file.is_file():
+        # The .tmp file is a manifest that a kill cut short; any other file belongs to somebody else.
+        foreign = [file.name for file in path.iterdir() if file.name != "manifest.json.tmp"]
+        if foreign:
+            raise ValueError(
+                f"{path}: expected a new folder or one of this job, found {foreign[0]} and no manifest.json"
+            )
+        with atomic_path(file, unique=False) as temporary:
+            temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        return
+    before = json.loads(file.read_text(encoding="utf-8"))
+    names = sorted(before.keys() | manifest.keys())
+    changed = [
+        f"{name} was {before.get(name)!r}, is {manifest.get(name)!r}"
+        for name in names
+        if before.get(name) != manifest.get(name)
+    ]
+    if changed:
+        raise ValueError(
+            f"{path}: holds the shards of another run: {'; '.join(changed)}. Give the same options to continue"
+            " it, another --work-dir to keep it, or delete it"
+        )
+    log.info("continuing in %s", path)
+
+
+def write_array(file: Path, parts: Iterable[NDArray[np.generic]], *, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
+    """Write a ``.npy`` file part by part, for arrays larger than memory.
+
+    On a full disk it raises the reason, which ``numpy.save`` does not; writing to a memory map would crash.
+
+    Args:
+        file: overwritten if it exists.
+        parts: rows of the array, in order; together they have the shape.
+    """
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    rows = 0
+    with file.open("wb") as out:
+        np.lib.format.write_array_header_1_0(out, header)
+        for part in parts:
+            assert part.shape[1:] == shape[1:], f"{file}: a part of shape {part.shape} for {shape}"
+            rows += len(part)
+            out.write(np.ascontiguousarray(part, dtype=dtype).data)
+    assert rows == shape[0], f"{file}: {rows} rows came for {shape}"

@@ -1,0 +1,1 @@
+"""Encoders that read characters: CharacterBERT and hashed character n-grams."""

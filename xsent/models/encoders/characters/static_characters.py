@@ -1,0 +1,109 @@
+"""Static character encoder: the normalised mean of vectors of hashed n-grams and words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from xsent.models.encoders.characters.character_ngrams import hashed_ngrams
+from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
+
+CHUNK = 1024  # sentences hashed together; arrays of some 40 bytes per character
+CONFIG_KEYS = ("dim", "sizes", "buckets", "max_length")
+
+
+class StaticCharacterEncoder(VectorTable):
+    """Mean of the vectors of a sentence's character n-grams and words.
+
+    A typo, or a missing or additional space, changes the few n-grams that include it. No tokenizer is trained: n-grams
+    are hashed to ids, and several may share one. With n-grams of three characters every character but white space has
+    a vector, including a single emoji.
+
+    Args:
+        dim: size D of a vector.
+        sizes: of the n-grams, in characters; words have no limit.
+        buckets: number of vectors V that n-grams and words are hashed into.
+        max_length: n-grams and words after which a sentence is truncated.
+        std, seed: as in ``VectorTable``.
+
+    Source:
+        Bojanowski et al. 2017 (arXiv:1607.04606) hash n-grams within words. Differs from the paper: n-grams cross
+        spaces, because users omit and add them.
+    """
+
+    max_length: int
+
+    def __init__(
+        self, *, name: str, dim: int, sizes: Sequence[int], buckets: int, max_length: int, std: float, seed: int
+    ) -> None:
+        super().__init__(name=name, dim=dim, std=std, seed=seed)
+        if not sizes or min(sizes) < 1:
+            raise ValueError(f"encoder.sizes={list(sizes)}: expected sizes of n-grams, 1 or more")
+        if not 1 <= buckets <= 2**31:
+            raise ValueError(f"encoder.buckets={buckets}: expected 1 to 2^31 vectors")
+        if max_length < 1:
+            raise ValueError(f"encoder.max_length={max_length}: expected 1 or more n-grams")
+        self.sizes, self.buckets, self.max_length = tuple(sorted(set(sizes))), buckets, max_length
+        self._integers = np.arange(buckets).astype(object)
+        self._draw(buckets)
+
+    def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
+        starts = range(0, len(sentences), CHUNK)
+        return [ids for start in starts for ids in self._tokenize_chunk(sentences[start : start + CHUNK])]
+
+    def _tokenize_chunk(self, sentences: Sequence[str]) -> list[list[int]]:
+        ids, lengths = hashed_ngrams(sentences, sizes=self.sizes, buckets=self.buckets, max_length=self.max_length)
+        # Python integers of this table are shared; new ones would take five times the memory.
+        integers = self._integers[ids].tolist()
+        ends = np.cumsum(lengths)
+        return [integers[start:end] for start, end in zip((ends - lengths).tolist(), ends.tolist(), strict=True)]
+
+    def tokenizer_digest(self) -> str:
+        content = f"hashed n-grams {self.sizes} and words, {self.buckets} {self.max_length}"
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def settings(self) -> dict[str, object]:
+        return {"class": "StaticCharacterEncoder", "dim": self.dim, "pooling": "mean", "normalize": True}
+
+    def save(self, folder: Path) -> None:
+        """Write ``config.json`` and int8 vectors with a scale for each."""
+        write_table(folder, self.vectors, {key: getattr(self, key) for key in CONFIG_KEYS})
+
+    @classmethod
+    def load(
+        cls,
+        *,
+        name: str,
+        path: str | None,
+        dim: int,
+        sizes: Sequence[int],
+        buckets: int,
+        max_length: int,
+        std: float,
+        seed: int,
+    ) -> StaticCharacterEncoder:
+        """Read what ``save`` wrote, or start with random vectors.
+
+        Args:
+            path: folder whose ``config.json`` replaces the other arguments; None: an encoder to train.
+
+        Raises:
+            FileNotFoundError: the folder lacks a file.
+            ValueError: the files do not fit each other.
+        """
+        if path is None:
+            return cls(name=name, dim=dim, sizes=sizes, buckets=buckets, max_length=max_length, std=std, seed=seed)
+        folder = Path(path).expanduser()
+        check_files(folder, (CONFIG, VECTORS))
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        missing = [key for key in CONFIG_KEYS if key not in config]
+        if missing:
+            raise ValueError(f"{folder / CONFIG}: expected a static character encoder, found no {missing[0]}")
+        vectors = read_vectors(folder, (config["buckets"], config["dim"]))
+        encoder = cls(name=name, **{key: config[key] for key in CONFIG_KEYS}, std=0.0, seed=0)
+        encoder.vectors.data = vectors
+        return encoder.eval()

@@ -1,0 +1,245 @@
+"""Read and write folders in the format of sentence-transformers: ``modules.json`` and its modules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from xsent.models.model_files import read_json, read_weights
+
+# Supported poolings, by the names of sentence-transformers and of ``POOLING`` alike, in the order of a concatenation.
+POOLINGS = ("cls", "max", "mean")
+OLD_FLAGS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+# Inputs of a Dense module, by their names.
+TOKENS, SENTENCES = "token_embeddings", "sentence_embedding"
+# Built without arguments; the file has no more than the class.
+ACTIVATIONS = ("Tanh", "Identity", "ReLU", "GELU", "SiLU", "Sigmoid")
+
+
+@dataclass(frozen=True)
+class FolderSettings:
+    """The modules of a folder as arguments of an encoder."""
+
+    transformer: Path
+    token_projection: nn.Linear | None  # a Dense module before the Pooling
+    pooling: tuple[str, ...]
+    projection: nn.Sequential  # Dense modules after the Pooling; may be empty
+    normalize: bool
+    prompt: str
+    max_length: int | None
+    lowercase: bool
+
+
+def read_folder(folder: Path) -> FolderSettings | None:
+    """Read the settings of a sentence-transformers folder; None without a ``modules.json``.
+
+    Raises:
+        ValueError: an unsupported module, pooling or option; names the file.
+        FileNotFoundError: weights of a Dense module are missing.
+    """
+    modules = read_json(folder / "modules.json")
+    if modules is None:
+        return None
+    kinds = [_module_kind(module["type"], folder) for module in modules]
+    paths = [folder / module["path"] for module in modules]
+    pooling = 2 if kinds[:3] == ["Transformer", "Dense", "Pooling"] else 1  # index of the module
+    dense = kinds[pooling + 1 : len(kinds) - (kinds[-1] == "Normalize")]
+    if (
+        kinds[0] != "Transformer"
+        or kinds[pooling : pooling + 1] != ["Pooling"]
+        or any(kind != "Dense" for kind in dense)
+    ):
+        raise ValueError(
+            f"{folder / 'modules.json'}: expected Transformer, optional Dense, Pooling, any Dense, optional Normalize,"
+            f" found {', '.join(kinds)}"
+        )
+    max_length, lowercase = _transformer_options(paths[0])
+    dense_paths = paths[pooling + 1 : pooling + 1 + len(dense)]
+    return FolderSettings(
+        transformer=paths[0],
+        token_projection=_read_token_projection(paths[1]) if pooling == 2 else None,
+        pooling=_read_pooling(paths[pooling] / "config.json"),
+        projection=nn.Sequential(*[layer for path in dense_paths for layer in _read_dense(path, SENTENCES)]),
+        normalize=kinds[-1] == "Normalize",
+        prompt=_read_prompt(folder / "config_sentence_transformers.json"),
+        max_length=max_length,
+        lowercase=lowercase,
+    )
+
+
+def fits_folder(projection: nn.Sequential) -> bool:
+    """Whether ``FolderWriter`` can write a projection so that ``read_folder`` builds the same one.
+
+    Each layer must be a linear map, alone or followed by one of ``ACTIVATIONS`` without options.
+    """
+    previous: nn.Module | None = None
+    for layer in projection:
+        plain = type(layer).__name__ in ACTIVATIONS and repr(layer) == repr(type(layer)())
+        if not isinstance(layer, nn.Linear) and not (plain and isinstance(previous, nn.Linear)):
+            return False
+        previous = layer
+    return True
+
+
+@dataclass
+class FolderWriter:
+    """Writes the modules of a folder one after the other, then ``modules.json``."""
+
+    folder: Path  # exists; holds the first module itself, and the others in subfolders
+    modules: list[tuple[str, str]] = field(default_factory=list)  # path and kind
+
+    def add_transformer(self, max_length: int) -> None:
+        """Add a transformer, whose own files transformers writes, truncating after ``max_length`` tokens."""
+        self.modules.append(("", "Transformer"))
+        _write_json(self.folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
+
+    def add_static(self, vectors: Tensor, tokenizer: Tokenizer) -> None:
+        """Add a table of vectors (V, D) and the tokenizer that gives its rows."""
+        self.modules.append(("", "StaticEmbedding"))
+        save_file({"embedding.weight": vectors.detach().float().cpu().contiguous()}, self.folder / "model.safetensors")
+        (self.folder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
+
+    def add_pooling(self, poolings: Sequence[str], size: int) -> None:
+        """Add the pooling of token embeddings of a size; several poolings are concatenated."""
+        mode = poolings[0] if len(poolings) == 1 else list(poolings)
+        options = {"word_embedding_dimension": size, "pooling_mode": mode, "include_prompt": True}
+        _write_json(self._next_folder("Pooling") / "config.json", options)
+
+    def add_layers(self, layers: nn.Sequential) -> None:
+        """Add linear layers, each with or without an activation (``fits_folder``)."""
+        assert fits_folder(layers)
+        remaining = list(layers)
+        while remaining:
+            linear = remaining.pop(0)
+            assert isinstance(linear, nn.Linear)
+            is_last = not remaining or isinstance(remaining[0], nn.Linear)
+            self.add_dense(linear, nn.Identity() if is_last else remaining.pop(0), SENTENCES)
+
+    def add_dense(self, linear: nn.Linear, activation: nn.Module, feature: str) -> None:
+        """Add one linear layer of ``TOKENS`` or ``SENTENCES`` with its activation."""
+        folder = self._next_folder("Dense")
+        options = {
+            "in_features": linear.in_features,
+            "out_features": linear.out_features,
+            "bias": linear.bias is not None,
+            "activation_function": f"{type(activation).__module__}.{type(activation).__qualname__}",
+        }
+        # Releases before 5.4 support sentence embeddings only, and refuse the option.
+        names = {} if feature == SENTENCES else {"module_input_name": feature, "module_output_name": feature}
+        _write_json(folder / "config.json", options | names)
+        save_file(
+            {f"linear.{name}": value.detach().float().cpu().contiguous() for name, value in linear.named_parameters()},
+            folder / "model.safetensors",
+        )
+
+    def add_normalize(self) -> None:
+        _write_json(self._next_folder("Normalize") / "config.json", {})  # git and the hub drop empty folders
+
+    def finish(self, prompt: str) -> None:
+        """Write ``modules.json``, and the prompt before every sentence unless it is empty."""
+        _write_json(
+            self.folder / "modules.json",
+            [
+                {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+                for index, (path, kind) in enumerate(self.modules)
+            ],
+        )
+        if prompt:
+            options = {"prompts": {"default": prompt}, "default_prompt_name": "default"}
+            _write_json(self.folder / "config_sentence_transformers.json", options)
+
+    def _next_folder(self, kind: str) -> Path:
+        path = f"{len(self.modules)}_{kind}"
+        self.modules.append((path, kind))
+        (self.folder / path).mkdir(exist_ok=True)
+        return self.folder / path
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _module_kind(type_name: str, folder: Path) -> str:
+    if not type_name.startswith("sentence_transformers."):
+        raise ValueError(f"{folder / 'modules.json'}: {type_name} is the model's own code, which is not run")
+    return type_name.rsplit(".", maxsplit=1)[-1]
+
+
+def _transformer_options(folder: Path) -> tuple[int | None, bool]:
+    # The file name contains the architecture: sentence_bert_config.json, sentence_roberta_config.json, ...
+    for path in sorted(folder.glob("sentence_*_config.json")):
+        options = read_json(path)
+        return options.get("max_seq_length"), bool(options.get("do_lower_case", False))
+    return None, False
+
+
+def _read_pooling(path: Path) -> tuple[str, ...]:
+    options = read_json(path)
+    if options is None:
+        raise FileNotFoundError(f"{path}: modules.json names a Pooling module, but there is no such file")
+    modes = options.get("pooling_mode")
+    if modes is None:
+        modes = [mode for flag, mode in OLD_FLAGS.items() if options.get(flag)]
+    modes = [modes] if isinstance(modes, str) else list(modes)
+    if not modes or not set(modes) <= set(POOLINGS):
+        raise ValueError(f"{path}: pooling {modes or 'none'} is not supported, only {', '.join(POOLINGS)}")
+    if not options.get("include_prompt", True):
+        raise ValueError(f"{path}: include_prompt=false is not supported")
+    return tuple(modes)
+
+
+def _read_token_projection(folder: Path) -> nn.Linear:
+    linear, activation = _read_dense(folder, TOKENS)
+    if not isinstance(linear, nn.Linear) or not isinstance(activation, nn.Identity) or linear.bias is not None:
+        raise ValueError(
+            f"{folder / 'config.json'}: before the Pooling expected a linear map without bias and activation,"
+            f" found {linear}, {activation}"
+        )
+    return linear
+
+
+def _read_dense(folder: Path, feature: str) -> list[nn.Module]:
+    path = folder / "config.json"
+    options: dict[str, Any] = read_json(path) or {}
+    source = options.get("module_input_name", SENTENCES)
+    target = options.get("module_output_name") or source
+    if {source, target} != {feature} or options.get("use_residual", False):
+        raise ValueError(f"{path}: expected a plain Dense of {feature}, found {options}")
+    weights = read_weights(folder)
+    out_features, in_features = weights["linear.weight"].shape
+    linear = nn.Linear(in_features, out_features, bias="linear.bias" in weights)
+    linear.load_state_dict({name.removeprefix("linear."): value.float() for name, value in weights.items()})
+    return [linear, _activation(options.get("activation_function", "torch.nn.modules.activation.Tanh"), path)]
+
+
+def _activation(name: str, path: Path) -> nn.Module:
+    class_name = name.rsplit(".", maxsplit=1)[-1]
+    if not name.startswith("torch.nn.") or class_name not in ACTIVATIONS:
+        raise ValueError(f"{path}: expected an activation of torch.nn, {', '.join(ACTIVATIONS)}; found {name}")
+    module: nn.Module = getattr(nn, class_name)()
+    return module
+
+
+def _read_prompt(path: Path) -> str:
+    options = read_json(path) or {}
+    name = options.get("default_prompt_name")
+    if name is None:
+        return ""
+    prompts = options.get("prompts") or {}
+    if name not in prompts:
+        raise ValueError(f"{path}: default_prompt_name {name!r} is not among its prompts {sorted(prompts)}")
+    return str(prompts[name])

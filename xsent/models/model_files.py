@@ -1,0 +1,126 @@
+"""Model files from a local folder or the Hugging Face hub: folder, JSON, weights."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+log = logging.getLogger(__name__)
+
+# A pickle is fetched only where there are no safetensors.
+PATTERNS = ["*.json", "*.txt", "*.model", "*.spm", "*.safetensors", "*_Dense/pytorch_model.bin"]
+OTHER_FORMATS = ["onnx/*", "openvino/*", "coreml/*", "tf_model*", "flax_model*"]
+
+
+def model_folder(
+    name: str,
+    *,
+    path: str | None,
+    revision: str | None,
+    trust_remote_code: bool | None,
+    own_architecture: bool = False,
+    option: str = "encoder",
+    path_option: str | None = None,
+) -> Path:
+    """Return the local folder of a model, fetched from the hub unless ``path`` is given.
+
+    Args:
+        name: hub id, e.g. ``sentence-transformers/LaBSE``; also for messages.
+        path: local folder, used instead of ``name``.
+        revision: commit, tag or branch of the hub; unused for a local folder.
+        trust_remote_code: whether the model may run Python code of its own; None: no, and no option allows it.
+        own_architecture: the caller implements the architecture and reads the weights only. Code beside the weights
+            is then no reason to refuse the model; it is neither fetched nor run.
+        option: config key of the model, for messages: ``encoder``, ``aligner``, ``ranker``, ``translator``.
+        path_option: config key of a local folder, for messages; None: ``<option>.path``.
+
+    Raises:
+        FileNotFoundError: ``path`` is not a folder.
+        OSError: the hub cannot be reached, or has no such model or revision.
+        ValueError: the model needs code of its own and ``trust_remote_code`` is false.
+    """
+    path_option = path_option or f"{option}.path"
+    if path is not None:
+        folder = Path(path).expanduser()
+        if not folder.is_dir():
+            raise FileNotFoundError(f"{path_option}={path}: expected a folder with a model, found none")
+        if not own_architecture:
+            _refuse_remote_code(folder, f"{option} {name}", trust_remote_code)
+        return folder
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    patterns = [*PATTERNS, "*.py"] if trust_remote_code else PATTERNS
+    try:
+        # The settings first: a refused model must not cost a download of gigabytes.
+        folder = Path(snapshot_download(name, revision=revision, allow_patterns=["*.json"]))
+        if not own_architecture:
+            _refuse_remote_code(folder, f"{option} {name}", trust_remote_code)
+        snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=OTHER_FORMATS)
+        if not list(folder.glob("*.safetensors")):
+            log.info("%s has no safetensors: reading its pickle with weights_only=True", name)
+            snapshot_download(name, revision=revision, allow_patterns=["pytorch_model*.bin"])
+    except (OSError, HfHubHTTPError) as error:
+        message = (str(error).strip().splitlines() or [""])[0]
+        raise OSError(
+            f"{option} {name} (revision {revision}) is not in the local cache and could not be fetched from the hub."
+            " Online: check the name, that HF_HUB_OFFLINE is unset and that HF_ENDPOINT names your mirror (if any)."
+            f" Offline: set HF_HOME to a cache that has it, or give a local folder with {path_option}=/a/local/folder."
+            f" The hub's error: {type(error).__name__}: {message}"
+        ) from error
+    return folder
+
+
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file; None if there is no such file.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON: {error}") from error
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """Return the tensors of ``model.safetensors``, else of ``pytorch_model.bin``, by name; no code is executed.
+
+    Raises:
+        FileNotFoundError: there is neither.
+        pickle.UnpicklingError: ``pytorch_model.bin`` holds more than plain tensors.
+    """
+    if (folder / "model.safetensors").is_file():
+        return load_file(folder / "model.safetensors")
+    pickled = folder / "pytorch_model.bin"
+    if not pickled.is_file():
+        raise FileNotFoundError(f"{folder}: expected model.safetensors or pytorch_model.bin, found neither")
+    weights: dict[str, Tensor] = torch.load(pickled, map_location="cpu", weights_only=True)
+    return weights
+
+
+def _refuse_remote_code(folder: Path, model: str, trusted: bool | None) -> None:
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    config = read_json(folder / "config.json") or {}
+    # transformers never runs the model's code where it has the architecture itself.
+    if "auto_map" not in config or config.get("model_type") in CONFIG_MAPPING or trusted:
+        return
+    classes = ", ".join(sorted(str(value) for value in config["auto_map"].values()))
+    advice = (
+        " Choose another model."
+        if trusted is None
+        else " Read that code first; if you trust it, allow it on the command line with encoder.trust_remote_code=true"
+    )
+    raise ValueError(
+        f"{model} needs Python code of its own ({classes}), which would be fetched from the hub and executed with all"
+        f" your rights.{advice}"
+    )

@@ -1,0 +1,1 @@
+"""Cross-encoders: a sentence pair to scores."""

@@ -1,0 +1,146 @@
+"""Page of a filtered bitext: histogram of the scores and a sample of pairs with their divergent words marked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import langcodes
+
+from xsent.evaluation.score_report import PARTS, Histogram, ScoredPair, ScoreReport
+from xsent.reporting.pages.charts import chart, histogram_spec
+from xsent.reporting.pages.page import FILTER, Section, log_page_errors, macro, shorten, write_page
+
+MAX_PAIR_BYTES = 4_000_000  # of all pairs on the page
+PAIR_OVERHEAD = 420  # bytes of markup of a pair, about
+MAX_WORD = 80  # characters; anything longer is an address or a broken line
+PART_NAMES = {
+    "lowest": "lowest scores",
+    "near": "near the threshold",
+    "highest": "highest scores",
+    "random": "at random",
+}
+SIGNS = {"equivalent": "=", "divergent": "≠"}
+
+
+def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: int) -> Path:
+    """Write the page; returns ``path``.
+
+    Args:
+        path: of the page.
+        report: scores and sample.
+        rows: pairs on the screen at a time.
+        words: of a sentence, at most; the page tells how many more there are.
+
+    Raises:
+        ValueError: ``rows`` or ``words`` is below 1.
+    """
+    check_page(rows=rows, words=words)
+    pairs = _limit([_pair(pair, words, report.threshold) for pair in report.pairs])
+    counts = {part: sum(part in pair.parts for pair in report.pairs) for part in PARTS}
+    total = report.equivalent + report.divergent
+    # Where the page has all pairs, every pair is in every part and there is nothing to choose.
+    is_sample = any(len(pair.parts) < len(PARTS) for pair in report.pairs)
+    context = {
+        "pairs": pairs,
+        "tags": [langcodes.standardize_tag(language) for language in report.languages],
+        "rows": rows,
+        "part_names": PART_NAMES if is_sample else {},
+        "counts": counts,
+        "total": total,
+        "omitted": len(report.pairs) - len(pairs),
+    }
+    charts = {"scores": chart("histogram", _bars(report.histogram, report.threshold))}
+    blocks = {"scores": {"specs": {"histogram": histogram_spec(report.threshold)}, "charts": charts}}
+    classes = {"divergent": report.divergent, "equivalent": report.equivalent}
+    return write_page(
+        path,
+        title=f"Divergences in {report.file}",
+        kind=FILTER,
+        summary=macro("judged", report, classes, total),
+        sections=[
+            Section("scores", "Scores", "scores", {"threshold": report.threshold}, blocks),
+            Section("pairs", "Pairs", "pairs", context),
+        ],
+    )
+
+
+def try_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: int) -> None:
+    """Write the page; log a failure, because the filtered bitext must be written all the same."""
+    with log_page_errors(path):
+        write_divergence_page(path, report, rows=rows, words=words)
+
+
+def check_page(*, rows: int, words: int) -> None:
+    """Raise ``ValueError`` if ``rows`` or ``words`` of ``write_divergence_page`` is below 1."""
+    for name, value in (("rows", rows), ("words", words)):
+        if value < 1:
+            raise ValueError(f"page.{name}={value}: expected at least 1")
+
+
+def _bars(histogram: Histogram, threshold: float) -> dict[str, list[object]]:
+    """Columns of ``histogram_spec``."""
+    edges = [histogram.start + histogram.width * number for number in range(len(histogram.counts) + 1)]
+    # The threshold is an edge, but for rounding.
+    middles = [edge + histogram.width / 2 for edge in edges[:-1]]
+    ranges = [f"{_score(low, histogram.width)} to {_score(high, histogram.width)}" for low, high in pairwise(edges)]
+    return {
+        "key": list(range(len(histogram.counts))),
+        "low": list(edges[:-1]),
+        "high": list(edges[1:]),
+        "count": list(histogram.counts),
+        "verdict": [_verdict(middle, threshold) for middle in middles],
+        "text": [f"{low}: {count:,} pairs" for low, count in zip(ranges, histogram.counts, strict=True)],
+    }
+
+
+def _score(value: float, step: float) -> str:
+    """A score with as many decimals as tell it from the next."""
+    digits = max(1, -math.floor(math.log10(step)))
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # plus zero: never -0.0
+
+
+def _verdict(score: float, threshold: float) -> str:
+    return "equivalent" if score > threshold else "divergent"
+
+
+def _pair(pair: ScoredPair, words: int, threshold: float) -> dict[str, object]:
+    """Pair as ``pairs.html`` shows it."""
+    verdict = _verdict(pair.score, threshold)
+    sides = [
+        _side(pair.source, pair.source_divergent, words),
+        _side(pair.target, pair.target_divergent, words),
+    ]
+    parts = " ".join(pair.parts)
+    return {
+        "line": pair.line,
+        "score": pair.score,
+        "verdict": verdict,
+        "sign": SIGNS[verdict],
+        "parts": parts,
+        "sides": sides,
+    }
+
+
+def _side(words: Sequence[str], divergent: Sequence[int], limit: int) -> tuple[list[tuple[str, bool]], int]:
+    """Runs of words with whether they are divergent, and the number of words left out."""
+    marked = set(divergent)
+    runs: list[tuple[str, bool]] = []
+    for position, word in enumerate(words[:limit]):
+        text, is_marked = shorten(word, MAX_WORD), position in marked
+        if runs and runs[-1][1] == is_marked:
+            runs[-1] = (f"{runs[-1][0]} {text}", is_marked)
+        else:
+            runs.append((text, is_marked))
+    return runs, max(0, len(words) - limit)
+
+
+def _limit(pairs: list[dict[str, object]]) -> list[dict[str, object]]:
+    """As many pairs as the page can hold, evenly from all."""
+    sizes = [PAIR_OVERHEAD + len(str(pair["sides"]).encode()) for pair in pairs]
+    if sum(sizes) <= MAX_PAIR_BYTES:
+        return pairs
+    count = MAX_PAIR_BYTES // max(sizes)
+    return [pairs[number * len(pairs) // count] for number in range(count)]

@@ -1,0 +1,234 @@
+"""Differences between runs: deltas of figures, whether figures are comparable, and differing config keys."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xsent.reporting.pages.run_folder import RunFiles
+from xsent.reporting.tables.results import decimals, result_cells
+
+HIGHER_IS_BETTER = {
+    "accuracy",
+    "p_at_1",
+    "pivot_p_at_1",
+    "f1",
+    "best_f1",
+    "f1_equivalent",
+    "f1_divergent",
+    "precision",
+    "recall",
+    "roc_auc",
+    "spearman",
+    "cosine_spearman",
+    "cosine_ap",
+}
+LOWER_IS_BETTER = {"error", "xsim", "eer"}
+# Language vectors are not meant to find translations, and the probe's accuracy is bad news for meaning vectors.
+NOT_JUDGED = {"language", "language_probe"}
+RUN_PATHS = {"run_dir", "runs_dir", "cache_dir"}
+# Where an evaluator reads, writes and computes; the digests of the test sets tell what it read.
+EVALUATOR_PATHS = RUN_PATHS | {
+    "root",
+    "out",
+    "folder",
+    "device",
+    "num_workers",
+    "dictionaries",
+    "augmented",
+    "error_types",
+    "flores",
+    "flores_augmented",
+    "flores_error_types",
+    "rocsmt",
+    "lexnorm",
+    "annotations",
+    "pool",
+    "models",
+}
+OUTCOMES = {"seconds", "epochs", "batches", "best", "monitor"}  # results of a run, not conditions
+CONDITIONS = {
+    "data": "sha256 of the data",
+    "encoder": "sha256 of the encoder",
+    "test_sets": "sha256 of the test sets",
+    "git": "commit",
+}
+ABSENT = "(absent)"
+
+
+class ComparedFigure(NamedTuple):
+    """Figure of one run."""
+
+    value: float | None  # None: the run has no such figure
+    delta: float | None  # to the first run; None for the first run itself and where a number is missing
+    verdict: str  # "better", "worse", or "" where neither or not known
+    mark: str  # why the delta is not judged: "other data", "other settings"; else ""
+
+
+class ComparedMetric(NamedTuple):
+    """Metric in all runs."""
+
+    metric: str
+    on_screen: bool  # the table of a single run would show it
+    runs: list[ComparedFigure]
+
+
+def short_names(folders: Sequence[Path]) -> list[str]:
+    """Shortest names that tell folders apart: trailing path parts, without those that all folders share."""
+    parts = [folder.resolve().parts for folder in folders]
+    count = 1
+    while len({part[-count:] for part in parts}) < len(parts):
+        count += 1
+    names = [list(part[-count:]) for part in parts]
+    while all(len(name) > 1 for name in names) and len({name[-1] for name in names}) == 1:
+        names = [name[:-1] for name in names]
+    return ["/".join(name) for name in names]
+
+
+def check_distinct(folders: Sequence[Path]) -> None:
+    """Raise ``ValueError`` for fewer than two folders, or the same folder twice."""
+    if len(folders) < 2:
+        raise ValueError(f"expected two runs or more to compare, found {len(folders)}")
+    folder_of: dict[Path, Path] = {}
+    for folder in folders:
+        if (earlier := folder_of.setdefault(folder.resolve(), folder)) is not folder:
+            raise ValueError(f"{folder}: the same run as {earlier}; expected different runs")
+
+
+def compare_metrics(runs: Sequence[RunFiles]) -> list[ComparedMetric]:
+    """All metrics of the runs, in the order of the first run that has them."""
+    on_screen = {cell.metric for run in runs for cell in result_cells(run.metrics, run.expected)}
+    metrics = dict.fromkeys(metric for run in runs for metric in run.metrics)
+    return [
+        ComparedMetric(metric, metric in on_screen, [_compare(metric, run, runs[0]) for run in runs])
+        for metric in metrics
+    ]
+
+
+def _compare(metric: str, run: RunFiles, first: RunFiles) -> ComparedFigure:
+    value, base = run.metrics.get(metric), first.metrics.get(metric)
+    if value is None or base is None or run is first:
+        return ComparedFigure(value, None, "", "")
+    mark = incomparable(run, first, metric.split("/")[1])
+    delta = value - base
+    if not math.isfinite(delta):
+        return ComparedFigure(value, None, "", mark)
+    return ComparedFigure(value, delta, "" if mark else _verdict(metric, delta), mark)
+
+
+def _verdict(metric: str, delta: float) -> str:
+    """Verdict on the delta as it is shown: one that rounds to zero has none."""
+    *names, kind = metric.split("/")
+    rounded = round(delta, decimals(metric))
+    if NOT_JUDGED & set(names) or rounded == 0 or kind not in HIGHER_IS_BETTER | LOWER_IS_BETTER:
+        return ""
+    return "better" if (rounded > 0) == (kind in HIGHER_IS_BETTER) else "worse"
+
+
+def delta_text(metric: str, figure: ComparedFigure) -> str:
+    """``+1.20 better``; "" where there is nothing to compare."""
+    if figure.delta is None:
+        return figure.mark
+    parts = (f"{figure.delta:+.{decimals(metric)}f}", figure.verdict, figure.mark)
+    return " ".join(part for part in parts if part)
+
+
+# ---- were two figures measured in the same way?
+
+
+def incomparable(run: RunFiles, first: RunFiles, evaluator: str) -> str:
+    """``other settings`` or ``other data`` where an evaluator had them in one of two runs, as far as the folders tell.
+
+    Runs of older versions have no digests of their test sets: a training run's evaluator without a root reads the
+    held-out data, and for other evaluators the roots are compared.
+    """
+    evaluators = [_evaluators(each.config).get(evaluator) for each in (run, first)]
+    if evaluators[0] is None or evaluators[1] is None:
+        return ""
+    if _settings(evaluators[0], run) != _settings(evaluators[1], first):
+        return "other settings"
+    digests = [_test_set_digests(each).get(evaluator) for each in (run, first)]
+    if None in digests:
+        is_held_out = run.trains and first.trains and evaluators[0].get("root") is None
+        digests = [str(each.about.get("data")) if is_held_out else _root(each, evaluator) for each in (run, first)]
+    return "" if digests[0] == digests[1] else "other data"
+
+
+def _test_set_digests(run: RunFiles) -> dict[str, str | None]:
+    """Digests by evaluator, which a suite lists in the order of its members; empty where they are not known."""
+    digests = str(run.about.get("test_sets") or ("" if run.trains else run.about.get("data")) or "").split()
+    names = list(_evaluators(run.config))
+    return dict(zip(names, digests, strict=True)) if len(names) == len(digests) else {}
+
+
+def _root(run: RunFiles, evaluator: str) -> str | None:
+    root = _evaluators(run.config)[evaluator].get("root")
+    return None if root is None else str(Path(root).resolve())
+
+
+def _evaluators(config: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Evaluators of a config by the name that begins their metrics."""
+    evaluator = config.get("evaluator") or {}
+    members = evaluator.get("members")
+    evaluators = list(members.values()) if isinstance(members, Mapping) else [evaluator]
+    return {str(each["name"]): each for each in evaluators if isinstance(each, Mapping) and "name" in each}
+
+
+def _settings(evaluator: Mapping[str, Any], run: RunFiles) -> dict[str, object]:
+    """Settings of an evaluator; of paths and devices only whether they are set."""
+    settings = _comparable({"run_dir": run.config.get("run_dir", ""), "evaluator": evaluator})
+    return {name: value is not None if _is_path(name) else value for name, value in settings.items()}
+
+
+def _is_path(name: str) -> bool:
+    last = name.rpartition(".")[2]
+    return last in EVALUATOR_PATHS or last.endswith("_path")
+
+
+# ---- in what do runs differ?
+
+
+def config_differences(runs: Sequence[RunFiles]) -> list[list[str]]:
+    """Config keys that differ, each with its value in every run."""
+    return _differences([_comparable(run.config) for run in runs])
+
+
+def condition_differences(runs: Sequence[RunFiles]) -> list[list[str]]:
+    """Versions, machine and digests that differ, each with its value in every run."""
+    conditions = []
+    for run in runs:
+        # The data of an evaluation are its test sets, which have a line of their own.
+        ignored = OUTCOMES if run.trains or "test_sets" not in run.about else OUTCOMES | {"data"}
+        conditions.append(flatten({name: value for name, value in run.about.items() if name not in ignored}))
+    return [[CONDITIONS.get(name, name), *values] for name, *values in _differences(conditions)]
+
+
+def _differences(mappings: Sequence[Mapping[str, object]]) -> list[list[str]]:
+    names = dict.fromkeys(name for mapping in mappings for name in mapping)
+    rows = [[name, *(_text(each[name]) if name in each else ABSENT for each in mappings)] for name in names]
+    return [row for row in rows if len(set(row[1:])) > 1]
+
+
+def _comparable(config: Mapping[str, Any]) -> dict[str, object]:
+    """Flat config without the run's paths; its folder is replaced where other values name it."""
+    run_dir = str(config.get("run_dir", ""))
+    return {
+        name: value.replace(run_dir, "<run_dir>") if run_dir and isinstance(value, str) else value
+        for name, value in flatten(config).items()
+        if name.rpartition(".")[2] not in RUN_PATHS
+    }
+
+
+def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    """``{"a": {"b": 1}}`` as ``{"a.b": 1}``; lists and empty mappings stay as they are."""
+    flat: dict[str, object] = {}
+    for name, item in value.items():
+        flat |= flatten(item, f"{prefix}{name}.") if isinstance(item, Mapping) and item else {f"{prefix}{name}": item}
+    return flat
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,62 @@
+"""Difficulty table of distractors (Jaccard similarity), with published sets for comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from xsent.lexical_overlap import Difficulty, Spread
+from xsent.text.distractors.config_checks import is_number
+
+
+def difficulty_table(ours: Mapping[str, Difficulty], published: Sequence[Mapping[str, Any]]) -> Table:
+    """Mean and standard deviation of the Jaccard similarity of a distractor to its original and to the others.
+
+    Args:
+        ours: by language.
+        published: rows of ``name``, and of ``original`` and ``intra`` each mean and standard deviation (None: not
+            known).
+    """
+    title = "Jaccard similarity of distractors, mean ± standard deviation"
+    table = Table("", "to the original", "to each other", "distractors", title=title)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, difficulty in ours.items():
+        table.add_row(
+            name,
+            _spread_text(difficulty.original),
+            _spread_text(difficulty.intra),
+            f"{difficulty.original.n:,}",
+            style="bold",
+        )
+    table.add_section()
+    for row in published:
+        table.add_row(row["name"], *(_mean_and_sd(*row[column]) for column in ("original", "intra")), "")
+    return table
+
+
+def check_published(rows: object) -> None:
+    """Raise ``ValueError`` unless these can be the published rows of ``difficulty_table``."""
+    if not isinstance(rows, list):
+        raise ValueError(f"published={rows}: expected a list; [] prints no published set")
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+            raise ValueError(f"published[{number}]={row}: expected name, original and intra")
+        for column in ("original", "intra"):
+            match row.get(column):
+                case [mean, sd] if is_number(mean) and (sd is None or is_number(sd)):
+                    continue
+            raise ValueError(
+                f"published[{number}].{column}={row.get(column)}: expected a mean and a standard deviation or null"
+            )
+
+
+def _spread_text(spread: Spread) -> str:
+    return "" if math.isnan(spread.mean) else _mean_and_sd(spread.mean, spread.sd)
+
+
+def _mean_and_sd(mean: float, sd: float | None) -> str:
+    return f"{mean:.3f}" if sd is None else f"{mean:.3f} ± {sd:.3f}"

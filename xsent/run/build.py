@@ -1,0 +1,208 @@
+"""Build objects from config nodes: allow-list of targets, checks of keys, recipe, evaluator."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hydra.errors import InstantiationException
+from hydra.utils import get_object, instantiate
+
+from xsent.paths import conf_folder
+
+if TYPE_CHECKING:
+    from xsent.data.modules.base import TrainingData
+    from xsent.evaluation.evaluator import Evaluator
+    from xsent.recipes.base import Recipe
+
+# Targets a config may build. Hydra's block-list still lets a config call torch.load or write files.
+PACKAGES = ("losses", "models", "data", "text", "evaluation", "recipes", "reporting", "callbacks")
+THIRD_PARTY = {
+    *(f"torch.optim.{name}" for name in ("Adagrad", "Adam", "AdamW", "NAdam", "RMSprop", "SGD")),
+    *(f"torch.optim.lr_scheduler.{name}" for name in ("ConstantLR", "CosineAnnealingLR", "OneCycleLR")),
+    *(f"torch.nn.{name}" for name in ("GELU", "Identity", "ReLU", "SiLU", "Tanh")),
+    "pytorch_lightning.Trainer",
+    "pytorch_lightning.callbacks.LearningRateMonitor",
+    "pytorch_lightning.callbacks.TQDMProgressBar",
+    "pytorch_lightning.loggers.TensorBoardLogger",
+    "pytorch_lightning.loggers.WandbLogger",
+}
+
+# Keyword-only parameters that no config sets: the code that calls a partial passes them.
+PASSED_BY_CALLERS = {"encoder", "language", "part", "total_steps"}
+
+
+def build(config: Mapping[str, Any]) -> Any:
+    """Instantiate a config node, its nested nodes included.
+
+    Raises:
+        ValueError: a ``_target_`` is outside this project and not on the list of allowed classes.
+    """
+    check_targets(config)
+    try:
+        return instantiate(dict(config), _convert_="all")
+    except InstantiationException as error:
+        # The error of the class that refused its arguments is clearer.
+        raise (error.__cause__ or error) from None
+
+
+def check_targets(config: object, key_path: str = "config") -> None:
+    """Raise ``ValueError`` at the first ``_target_`` that a config may not build."""
+    if isinstance(config, Mapping):
+        if "_target_" in config:
+            _check_target(str(config["_target_"]), key_path)
+        for key, value in config.items():
+            check_targets(value, f"{key_path}.{key}")
+    elif isinstance(config, list | tuple):
+        for index, value in enumerate(config):
+            check_targets(value, f"{key_path}[{index}]")
+
+
+def check_keys(config: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` when a node with ``_target_`` has a key that its target lacks, or lacks one it needs.
+
+    Of a partial only keyword-only parameters are required: its caller passes the others.
+    """
+    for key_path, node in _targets(config, ""):
+        target = str(node["_target_"])
+        parameters = inspect.signature(get_object(target)).parameters
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+            continue
+        keys = {str(key) for key in node} - {"_target_", "_partial_", "_convert_", "_recursive_"}
+        keyword_only = {name: value for name, value in parameters.items() if value.kind is value.KEYWORD_ONLY}
+        settable = keyword_only if node.get("_partial_") else parameters
+        required = {name for name, value in settable.items() if value.default is value.empty}
+        missing = required - keys - PASSED_BY_CALLERS
+        message = ""
+        if surplus := sorted(keys - parameters.keys()):
+            options = ", ".join(sorted(keyword_only or parameters))
+            message = f"{key_path}.{surplus[0]}: {target} has no option {surplus[0]}, expected one of {options}"
+        elif missing:
+            message = f"{key_path}: {target} needs {', '.join(sorted(missing))}"
+        if message:
+            raise ValueError(
+                f"{message}; choose a file of conf/{_group_of(key_path, config)} that fits, or set the keys"
+            )
+
+
+def _targets(node: Any, key_path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(node, Mapping):
+        if "_target_" in node:
+            yield key_path, node
+        for key, value in node.items():
+            yield from _targets(value, f"{key_path}.{key}" if key_path else str(key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _targets(value, f"{key_path}[{index}]")
+
+
+def _group_of(key_path: str, config: Mapping[str, Any]) -> str:
+    """The config group whose files set the node at ``key_path``."""
+    group = key_path.split(".")[0]
+    if group != "recipe":
+        return group
+    module = str(config["recipe"]["_target_"]).split(".")[-2]
+    for file in sorted((conf_folder() / group / module).glob("*/*.yaml")):
+        if f"# @package {key_path}\n" in file.read_text(encoding="utf-8"):
+            return f"{group}/{module}/{file.parent.name}"
+    return group
+
+
+def _check_target(target: str, key_path: str) -> None:
+    if target in THIRD_PARTY:
+        return
+    root, *names = target.split(".")
+    if root == "xsent" and len(names) > 1 and names[0] in PACKAGES:
+        # `xsent.models.torch.load` starts with an allowed name; the module of the object decides.
+        module = str(getattr(get_object(target), "__module__", ""))
+        if module.startswith(tuple(f"xsent.{name}" for name in PACKAGES)):
+            return
+    raise ValueError(
+        f"{key_path}._target_: {target} may not be built from a config; allowed are objects of"
+        f" xsent.{{{','.join(PACKAGES)}}} and {', '.join(sorted(THIRD_PARTY))}"
+    )
+
+
+def build_recipe(config: dict[str, Any], encoder: Any) -> Recipe[Any]:
+    """Build the recipe of a resolved config; its checkpoints store the config."""
+    try:
+        recipe: Recipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
+    except TypeError as error:  # missing or unknown option
+        raise ValueError(
+            f"the recipe does not fit this version of xsent; its run may come from another: {error}"
+        ) from None
+    recipe.config = config
+    return recipe
+
+
+def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
+    """Raise ``ValueError`` if the recipe cannot train on the data, or a monitored metric is not measured."""
+    get_object(config["recipe"]["_target_"]).check_data(data)
+    _check_clipping(config)
+    evaluator = config["evaluator"] or {}
+    names = [member["name"] for member in evaluator.get("members", {"": evaluator}).values() if member]
+    for callback, options in config["callbacks"].items():
+        _, *rest = str(options.get("monitor", "")).split("/")
+        if len(rest) > 1 and rest[0] not in names:  # val/loss and others are the recipe's
+            raise ValueError(
+                f"callbacks.{callback}.monitor={options['monitor']}: no evaluator of this run is named {rest[0]}"
+                f" (there is {', '.join(names) or 'none'}); choose evaluator=... or monitor val/loss"
+            )
+        if len(rest) > 1 and config["evaluate_every_n_epochs"] != 1:
+            raise ValueError(
+                f"callbacks.{callback}.monitor={options['monitor']} is measured by the evaluator, so"
+                f" evaluate_every_n_epochs={config['evaluate_every_n_epochs']} must be 1; or monitor val/loss"
+            )
+
+
+def check_monitors(callbacks: Mapping[str, Any], evaluator: Evaluator | None, recipe: Recipe[Any]) -> None:
+    """Raise ``ValueError`` if a callback monitors a metric that the evaluator does not compute for this recipe.
+
+    The files of the evaluator have to be read before.
+    """
+    monitors = {
+        name: options["monitor"] for name, options in callbacks.items() if options.get("monitor", "").count("/") > 1
+    }
+    if evaluator is None or not monitors:
+        return
+    metrics = sorted(f"val/{name}" for name in recipe.metric_names(evaluator))
+    for callback, monitor in monitors.items():
+        if monitor not in metrics:
+            raise ValueError(f"callbacks.{callback}.monitor={monitor}: expected one of {', '.join(metrics)}")
+
+
+def _check_clipping(config: Mapping[str, Any]) -> None:
+    trainer, optimizer = config["trainer"], config["recipe"].get("optimizer", {})
+    if trainer.get("gradient_clip_val") and str(trainer["precision"]).endswith("mixed") and optimizer.get("fused"):
+        raise ValueError(
+            f"trainer.gradient_clip_val with trainer.precision={trainer['precision']} needs"
+            " recipe.optimizer.fused=false: Lightning does not clip before a fused optimizer"
+        )
+
+
+def build_evaluator(
+    config: dict[str, Any] | None, data: TrainingData | None, *, split: str, device: str = "cpu"
+) -> Evaluator | None:
+    """Build the evaluator and read its test sets, unless they are held-out data of a training run.
+
+    Raises:
+        ValueError: it scores the data of a training run and there are none.
+    """
+    if not config:
+        return None
+    evaluator: Evaluator = build(config)
+    evaluator.bind(data, split=split, device=device)
+    if not evaluator.reads_training_data:
+        evaluator.check()
+    return evaluator
+
+
+def build_both_evaluators(
+    config: dict[str, Any] | None, data: TrainingData, *, device: str
+) -> tuple[Evaluator | None, Evaluator | None]:
+    """Evaluators for validation and for the test; the same one for both where they would score the same data."""
+    evaluator = build_evaluator(config, data, split="test", device=device)
+    if evaluator is None or not evaluator.depends_on_split:
+        return evaluator, evaluator
+    return build_evaluator(config, data, split="valid", device=device), evaluator

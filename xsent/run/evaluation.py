@@ -1,0 +1,256 @@
+"""Evaluation: ``evaluate.py``, loading of trained models, result files of a run."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from omegaconf import DictConfig
+
+from xsent.run.build import build, build_evaluator, build_recipe
+from xsent.run.compose import plain
+from xsent.run.redaction import mask_hydra_files
+
+if TYPE_CHECKING:
+    from xsent.batch import Embedder, PairJudge
+    from xsent.evaluation.evaluator import Evaluation, Evaluator
+
+log = logging.getLogger(__name__)
+
+
+def evaluate(cfg: DictConfig) -> dict[str, float]:
+    """Score an encoder or a trained run; returns the metrics."""
+    from xsent.evaluation.sentence_sample import sample_sentences
+    from xsent.reporting.environment import environment
+    from xsent.reporting.stale_outputs import remove_outputs
+
+    mask_hydra_files()
+    silence_libraries()
+    start = time.perf_counter()
+    config = plain(cfg)
+    if not config["evaluator"]:
+        raise ValueError("evaluator=none: nothing to evaluate; choose one, such as evaluator=tatoeba")
+    pictures = config["pictures"]
+    check_pictures(pictures)
+    evaluator = build_evaluator(config["evaluator"], None, split="test", device=config["device"])
+    assert evaluator is not None
+    if config["ckpt"] is not None:
+        embedder, trained_with = _load_run(config["ckpt"], device=config["device"])
+        _check_same_split(config["evaluator"], trained_with["data"])
+    else:
+        embedder = build(config["encoder"]).to(config["device"])
+    to_draw: tuple[list[str], list[str]] = ([], [])
+    if hasattr(embedder, "encode"):
+        to_draw = sample_sentences(
+            evaluator, languages=pictures["languages"], per_language=pictures["pairs_per_language"]
+        )
+    run_dir = Path(config["run_dir"])
+    digest = evaluator.digest()
+    about = environment() | {"encoder": embedder.digest(), "data": digest, "test_sets": digest, "seed": config["seed"]}
+    remove_outputs(run_dir, with_curves=not (run_dir / "config.yaml").is_file())  # keep the files of a training
+    scored = score_model(embedder, evaluator)
+    report(scored, embedder, config=config, about=about, folder=run_dir, start=start)
+    if to_draw[0]:
+        draw(embed_spaces(embedder, to_draw[0]), to_draw, config=config, folder=run_dir)
+    write_page(run_dir)
+    log_done(run_dir, start)
+    return {f"test/{name}": value for name, value in scored.metrics.items()}
+
+
+def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedder:
+    """Load the encoder of a training run, with its heads if it has some.
+
+    Args:
+        path: run folder (its ``final`` checkpoint, the one of its result table) or checkpoint file.
+        device: of the encoder.
+
+    Raises:
+        FileNotFoundError: no such run or checkpoint.
+        ValueError: the checkpoint is damaged, its frozen encoder is not that of the training, or the run trained none.
+    """
+    model, config = _load_run(path, device=device)
+    if not hasattr(model, "encode"):
+        raise ValueError(f"{path}: a run of {_recipe(config)}, which judges pairs and has no sentence vectors")
+    return cast("Embedder", model)
+
+
+def load_judge(path: str | os.PathLike[str], *, device: str = "cpu") -> PairJudge:
+    """Load the pair judge of a run of ``recipe=divergence``.
+
+    Args:
+        path, device: as in ``load_encoder``.
+
+    Raises:
+        FileNotFoundError: no such run or checkpoint.
+        ValueError: the checkpoint is damaged, or the run has another recipe.
+    """
+    model, config = _load_run(path, device=device)
+    if not hasattr(model, "judge"):
+        raise ValueError(f"{path}: expected a run of recipe=divergence, found one of {_recipe(config)}")
+    if config["recipe"]["sentence_loss"] == "none":
+        raise ValueError(f"{path}: trained with recipe.sentence_loss=none, so its pair scores are untrained")
+    return cast("PairJudge", model)
+
+
+def _recipe(config: Mapping[str, Any]) -> str:
+    return str(config["recipe"]["_target_"]).rpartition(".")[2]
+
+
+def _load_run(path: str | os.PathLike[str], *, device: str) -> tuple[Embedder | PairJudge, dict[str, Any]]:
+    """The trained model of a run and the run's config."""
+    from xsent.checkpoint import load_checkpoint
+
+    path = Path(path)
+    checkpoint = load_checkpoint(path / "checkpoints" / "best.ckpt" if path.is_dir() else path)
+    config = checkpoint["xsent"]["config"]
+    if path.is_dir() and config["final"] != "best":
+        checkpoint = load_checkpoint(path / "checkpoints" / f"{config['final']}.ckpt")
+    encoder = build(config["encoder"]).to(device)
+    recipe = build_recipe(config, encoder)
+    return recipe.trained_encoder(checkpoint), config
+
+
+def _check_same_split(evaluator: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` if an evaluator splits the files of a run differently than the run did."""
+    members = evaluator.get("members", {"": evaluator}).values()
+    for read in (member["read"] for member in members if isinstance(member.get("read"), Mapping)):
+        if "source" not in read or read["source"] != data.get("source"):
+            continue
+        for share in ("valid_share", "test_share"):
+            if read[share] != data[share]:
+                raise ValueError(
+                    f"evaluator.read.{share}={read[share]}: the run held out data.{share}={data[share]}; another"
+                    " share would score its training pairs as held out"
+                )
+
+
+def score_model(model: Any, evaluator: Evaluator) -> Evaluation:
+    """Score an encoder in all its spaces, or a pair judge.
+
+    Raises:
+        ValueError: the evaluator needs vectors and the model has none.
+    """
+    from xsent.evaluation.evaluator import as_pair_evaluator, score_spaces
+
+    if not hasattr(model, "judge"):
+        evaluator.bind_encoder(model)
+        return score_spaces(evaluator, embed_spaces(model, evaluator.sentences()))
+    pair_evaluator = as_pair_evaluator(evaluator)
+    judgements = model.judge(pair_evaluator.pairs(), progress=True)
+    return pair_evaluator.score_pairs(judgements, threshold=model.threshold)
+
+
+def embed_spaces(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
+    """Vectors (N, D) by space: of the heads, or ``original``."""
+    embed = getattr(embedder, "embed", None)
+    if embed is not None:
+        return dict(embed(sentences, progress=True))
+    return {"original": embedder.encode(sentences, progress=True)}
+
+
+def report(
+    scored: Evaluation,
+    embedder: Any,
+    *,
+    config: dict[str, Any],
+    about: Mapping[str, Any],
+    folder: Path,
+    start: float,
+    show: bool = True,
+) -> None:
+    """Write and show the results; each row of details starts with the encoder and its pooling."""
+    from xsent.reporting.run_outputs import report_results
+
+    encoder = getattr(embedder, "encoder", embedder)  # of the heads or of a recipe
+    pooling = encoder.settings()["pooling"]
+    conditions = {"encoder": encoder.name, "pooling": pooling if isinstance(pooling, str) else "+".join(pooling)}
+    scored = scored._replace(details=[{**conditions, **row} for row in scored.details])
+    seconds = {"seconds": time.perf_counter() - start}
+    report_results(scored, config=config, about={**about, **seconds}, folder=folder, show=show)
+
+
+def check_pictures(pictures: Mapping[str, Any]) -> None:
+    """Check the options of ``pictures``.
+
+    Raises:
+        ValueError: an option has the wrong type or range.
+    """
+    languages, pairs, perplexity = (pictures[name] for name in ("languages", "pairs_per_language", "perplexity"))
+    if languages is not None and not (isinstance(languages, list) and all(isinstance(code, str) for code in languages)):
+        raise ValueError(f"pictures.languages: expected a list of languages or null, found {languages!r}")
+    if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 0:
+        raise ValueError(f"pictures.pairs_per_language: expected a whole number, 0 or more, found {pairs!r}")
+    if isinstance(perplexity, bool) or not isinstance(perplexity, int | float) or not 0 < perplexity < math.inf:
+        raise ValueError(f"pictures.perplexity: expected a number above 0, found {perplexity!r}")
+
+
+def draw(
+    vectors: Mapping[str, Any], to_draw: tuple[list[str], list[str]], *, config: Mapping[str, Any], folder: Path
+) -> None:
+    """Draw the sentences in every space; failures are logged and do not stop the run.
+
+    Args:
+        vectors: (N, D) by space.
+        to_draw: the N sentences and their languages.
+        config: its ``pictures`` and ``seed`` are used.
+        folder: of the run.
+    """
+    from xsent.reporting.plots.embeddings import projection_pictures
+
+    sentences, languages = to_draw
+    perplexity = config["pictures"]["perplexity"]
+    if len(sentences) <= perplexity:
+        log.warning("no pictures: %d sentences are too few", len(sentences))
+        return
+    if not_finite := sum(int((~x.isfinite().all(dim=1)).sum()) for x in vectors.values()):
+        log.warning("no pictures: %d vectors are not finite", not_finite)
+        return
+    try:
+        paths = projection_pictures(
+            vectors, sentences, languages, folder=folder / "pictures", seed=config["seed"], perplexity=perplexity
+        )
+    except Exception:  # must not stop a finished run
+        log.exception("no pictures; all other results are written")
+        return
+    log.info("pictures: %s", ", ".join(str(path) for path in paths))
+
+
+def write_page(folder: Path) -> None:
+    """Write ``report.html``; failures are logged, because all results are on disk."""
+    from xsent.reporting.pages import write_report
+    from xsent.reporting.pages.page import log_page_errors
+
+    with log_page_errors(folder / "report.html"):
+        write_report(folder)
+
+
+def log_done(folder: Path, start: float) -> None:
+    """Log duration and folder of a finished run."""
+    log.info("done in %.0f s; results are in %s", time.perf_counter() - start, folder)
+
+
+def silence_libraries() -> None:
+    """Silence expected warnings of other packages."""
+    import warnings
+
+    import torch
+
+    # Subnormal numbers slow down the clustering terms on a CPU tens of times late in training.
+    torch.set_flush_denormal(True)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    warnings.filterwarnings("ignore", ".*does not have many workers.*")
+    warnings.filterwarnings("ignore", ".*dataloader is not resumable.*")
+    # Every rank already holds the global values.
+    warnings.filterwarnings("ignore", ".*sync_dist=True.*")
+    warnings.filterwarnings("ignore", ".*LeafSpec.*")
+    for name in (
+        "pytorch_lightning.utilities.rank_zero",
+        "pytorch_lightning.trainer.connectors.checkpoint_connector",
+        "faiss.loader",
+    ):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,1 @@
+"""Grids of runs: studies of published tables and hyper-parameter searches."""

@@ -1,0 +1,200 @@
+"""Results of a search: log lines, ``trials.csv``, ``best.yaml`` and the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import shlex
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import optuna
+import yaml
+from optuna.importance import FanovaImportanceEvaluator, get_param_importances
+from optuna.trial import FrozenTrial
+
+from xsent.atomic import write_text
+from xsent.reporting.secrets import redact
+from xsent.sweeps.search.options import Options
+from xsent.sweeps.search.space import overrides_of
+from xsent.sweeps.search.storage import ERROR, PRUNED_AFTER, SearchStudy
+
+log = logging.getLogger(__name__)
+
+LISTED = 5  # best trials on screen
+# With more trials fANOVA takes seconds (100: 1 s, 300: 5 s), so it waits for the end of the search.
+FAST_IMPORTANCE = 100
+STATES = {"WAITING": "running"}  # a killed trial whose next attempt is queued
+
+
+class Results:
+    """Writes the results of a study; ``overrides`` are those of the command, ``monitor`` is the metric."""
+
+    def __init__(self, study: SearchStudy, overrides: Sequence[str], *, monitor: str) -> None:
+        self.study = study
+        self.options: Options = study.options
+        self.monitor = monitor
+        self.command = ["python", "train.py", *(str(redact(override)) for override in overrides)]
+
+    def best_value(self) -> float | None:
+        """The best value.
+
+        Raises:
+            RuntimeError: all trials failed or were pruned.
+        """
+        trials = self.study.trials()
+        if ranked := self._ranked(trials):
+            return trials[ranked[0]].value
+        if trials and all(trial.state.is_finished() for trial in trials):
+            states = [trial.state.name for trial in trials]
+            number = len(states) - 1 - states[::-1].index("FAIL") if "FAIL" in states else len(states) - 1
+            raise RuntimeError(
+                f"none of {len(trials)} trials of {self.options.name} finished: {states.count('FAIL')} failed,"
+                f" {states.count('PRUNED')} were pruned; trial {number} {_outcome(trials[number])}"
+            )
+        return None
+
+    def log_trial(self, number: int, *, seconds_left: float | None) -> None:
+        """Log one line about a trial that has ended."""
+        trials = self.study.trials()
+        trial = trials[number]
+        parts = [f"trial {number}: {_values(trial)}", _outcome(trial)]
+        if ranked := self._ranked(trials):
+            parts.append(f"best {trials[ranked[0]].value:.6g} (trial {ranked[0]})")
+        if seconds_left is not None:
+            parts.append(f"{_duration(seconds_left)} left")
+        log.log(logging.WARNING if trial.state.name == "FAIL" else logging.INFO, "%s", "; ".join(parts))
+
+    def log_end(self) -> None:
+        """Log the best trials and how to continue."""
+        trials = self.study.trials()
+        ranked = self._ranked(trials)
+        states = [_state(trial) for trial in trials]
+        counts = [states.count(name) for name in ("complete", "pruned", "fail", "running")]
+        message = "%s: %d trials: %d finished, %d were pruned, %d failed, %d are running elsewhere"
+        log.info(message, self.options.name, len(trials), *counts)
+        if ranked:
+            lines = [f"  {trials[i].value:.6g}  trial {i}  {_values(trials[i])}" for i in ranked[:LISTED]]
+            log.info("the best by %s:\n%s", self.monitor, "\n".join(lines))
+            folder = self.options.folder / "trials" / str(ranked[0])
+            log.info("the best run is %s; train it again by: %s", folder, self._commands(ranked)["best"])
+        log.info("page of the search: %s", self.options.folder / "report.html")
+
+    def write(self, *, is_last: bool) -> None:
+        """Write table, best trial and page; before the last call, slow parts are left out."""
+        trials = self.study.trials()
+        ranked = self._ranked(trials)
+        write_text(self.options.folder / "trials.csv", self._table(trials))
+        if ranked:
+            best = trials[ranked[0]]
+            about = {"trial": ranked[0], "monitor": self.monitor, "value": best.value}
+            about |= {"command": self._commands(ranked)["best"], "overrides": overrides_of(best.params)}
+            write_text(self.options.folder / "best.yaml", yaml.safe_dump(about, sort_keys=False, width=1000))
+        self._write_page(trials, ranked, is_last=is_last)
+
+    def _write_page(self, trials: Sequence[FrozenTrial], ranked: Sequence[int], *, is_last: bool) -> None:
+        from xsent.reporting.pages.page import log_page_errors
+        from xsent.reporting.pages.search import StudyTrial, write_study
+
+        pages = [f"trials/{number}/report.html" for number in range(len(trials))]
+        rows = [
+            StudyTrial(
+                number=number,
+                state=_state(trial),
+                value=trial.value,
+                values=dict(trial.params),
+                epochs=trial.user_attrs.get("epochs"),
+                seconds=trial.user_attrs.get("seconds"),
+                error=trial.user_attrs.get(ERROR),
+                page=page if (self.options.folder / page).is_file() else None,
+            )
+            for number, (trial, page) in enumerate(zip(trials, pages, strict=True))
+        ]
+        importance, reason = self._importance([trials[i].value for i in ranked], is_last=is_last)
+        with log_page_errors(path := self.options.folder / "report.html"):
+            write_study(
+                path,
+                name=self.options.name,
+                monitor=self.monitor,
+                is_max=self._is_max,
+                trials=rows,
+                importance=importance,
+                why_no_importance=reason,
+                logarithmic=[name for name, axis in self.options.space.items() if getattr(axis, "log", False)],
+                commands=self._commands(ranked),
+            )
+
+    def _importance(self, values: Sequence[float | None], *, is_last: bool) -> tuple[dict[str, float], str | None]:
+        """Share of each parameter in the variance (fANOVA; Hutter et al. 2014), or why there is none."""
+        if len(values) < 2:
+            return {}, f"{len(values)} finished; two are needed"
+        if len(values) > FAST_IMPORTANCE and not is_last:
+            return {}, "computed when the search is over"
+        if len(set(values)) == 1:
+            return {}, f"all {len(values)} trials have the same value"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluator = FanovaImportanceEvaluator(seed=self.options.seed)
+            return get_param_importances(self.study.study, evaluator=evaluator), None
+
+    def _table(self, trials: Sequence[FrozenTrial]) -> str:
+        """CSV; ``last_seconds`` are of the process that ended the trial, without those that were killed."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["number", "state", "value", "epochs", "last_seconds", "error", *self.options.space])
+        for number, trial in enumerate(trials):
+            attrs = [trial.user_attrs.get(name) for name in ("epochs", "seconds", ERROR)]
+            params = [trial.params.get(name) for name in self.options.space]
+            writer.writerow([number, _state(trial), trial.value, *attrs, *params])
+        return file.getvalue()
+
+    @property
+    def _is_max(self) -> bool:
+        return self.study.study.direction == optuna.study.StudyDirection.MAXIMIZE
+
+    def _commands(self, ranked: Sequence[int]) -> dict[str, str]:
+        commands = {"search": shlex.join(self.command)}
+        if ranked:
+            commands["best"] = shlex.join([*self.command, f"search.trial={ranked[0]}"])
+        return commands
+
+    def _ranked(self, trials: Sequence[FrozenTrial]) -> list[int]:
+        """Numbers of the finished trials, the best first; of equals the first."""
+        sign = -1 if self._is_max else 1
+        values = {i: sign * (trial.value or 0.0) for i, trial in enumerate(trials) if trial.state.name == "COMPLETE"}
+        return sorted(values, key=lambda i: (values[i], i))
+
+
+def write_run_page(folder: Path) -> None:
+    """Write the page of a trial's run if the run was pruned or failed before it wrote one."""
+    if (folder / "config.yaml").is_file() and not (folder / "report.html").is_file():
+        from xsent.reporting.pages import write_report
+        from xsent.reporting.pages.page import log_page_errors
+
+        with log_page_errors(folder / "report.html"):
+            write_report(folder)
+
+
+def _state(trial: FrozenTrial) -> str:
+    return STATES.get(trial.state.name, trial.state.name.lower())
+
+
+def _values(trial: FrozenTrial) -> str:
+    rounded = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in trial.params.items()}
+    return " ".join(f"{name}={value}" for name, value in rounded.items())
+
+
+def _outcome(trial: FrozenTrial) -> str:
+    if trial.state.name == "COMPLETE":
+        return f"value {trial.value:.6g}"
+    if trial.state.name == "PRUNED":
+        return f"pruned after epoch {trial.user_attrs.get(PRUNED_AFTER)}"
+    return f"failed: {trial.user_attrs.get(ERROR)}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,143 @@
+"""Configs of trials: composed from the command's overrides and the values of a trial, and checked before the first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from hydra import compose
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from optuna.distributions import CategoricalDistribution, distribution_to_json
+
+import xsent
+from xsent.run.build import build, check_fits
+from xsent.run.compose import plain
+from xsent.sweeps.search.options import Options
+from xsent.sweeps.search.space import Distribution, Value, key_of, overrides_of, probe_points
+
+Compose = Callable[[Sequence[str]], dict[str, Any]]  # overrides -> resolved config of a run
+
+# Two commands of one study may differ in these, and in the keys of PATHS at any depth.
+FREE = {"search", "run_dir", "runs_dir", "cache_dir", "ckpt_path", "logger"}
+PATHS = {"cache_dir", "folder", "num_workers"}
+
+
+def composer(command: Sequence[str]) -> Compose:
+    """Function that composes the config of a ``command`` (its overrides) with more overrides, without ``search``.
+
+    It raises ``ValueError`` for an override that does not fit.
+    """
+
+    def composed(overrides: Sequence[str]) -> dict[str, Any]:
+        try:
+            config = plain(compose("train", [*command, *overrides]))
+        except (HydraException, OmegaConfBaseException) as error:
+            reason = str(error).strip() if error.__cause__ is None else f"{error} {error.__cause__}"
+            raise ValueError(f"{' '.join(overrides)}: {reason}") from None
+        return config | {"search": None}
+
+    return composed
+
+
+def trial_config(compose_run: Compose, values: Mapping[str, Value], folder: Path) -> dict[str, Any]:
+    """Config of a trial's run in its folder."""
+    return compose_run([*overrides_of(values), f"run_dir='{folder}'", "trainer.enable_progress_bar=false"])
+
+
+def check_config(config: dict[str, Any], options: Options, command: Sequence[str]) -> None:
+    """Raise ``ValueError`` for a config that cannot be searched over or trained."""
+    if "checkpoints" not in config["callbacks"]:
+        raise ValueError("search: expected callbacks.checkpoints, whose monitor is the objective")
+    for option in ("ckpt_path", "save_encoder", "study"):
+        if config[option] is not None:
+            raise ValueError(f"{option}={config[option]} does not go with search: a trial has its own folder")
+    command_keys = {override.split("=")[0].lstrip("+~") for override in command}
+    if twice := sorted(command_keys & set(options.space)):
+        raise ValueError(f"{twice[0]} is given on the command line, and {key_of(twice[0])} searches for it")
+    check_fits(config, build(config["data"]))
+
+
+def check_trials(compose_run: Compose, options: Options) -> None:
+    """Compose every choice and both ends of every range, so that errors appear before the first trial.
+
+    Raises:
+        ValueError: a key or choice does not exist, a recipe does not fit its data, or trials monitor different metrics.
+    """
+    monitors = {}
+    for values in probe_points(options.space):
+        overrides = overrides_of(values)
+        config = compose_run(overrides)
+        try:
+            check_fits(config, build(config["data"]))
+        except ValueError as error:
+            raise ValueError(f"{' '.join(overrides)}: {error}") from None
+        checkpoints = config["callbacks"]["checkpoints"]
+        monitors[checkpoints["monitor"], checkpoints["mode"]] = " ".join(overrides)
+    if len(monitors) > 1:
+        (first, _), (second, _), *_ = monitors
+        raise ValueError(
+            f"search.space: expected one metric for all trials, found callbacks.checkpoints.monitor={first}"
+            f" and {second} ({list(monitors.values())[1]})"
+        )
+
+
+def identity_of(compose_run: Compose, options: Options) -> dict[str, Any]:
+    """What all commands of a study share: the space, sampler and pruner, and the config of what is trained.
+
+    Config files that the search chooses from are part of it, each composed with the first choices of all others.
+    """
+    first = probe_points(options.space)[0]
+    base = ["run_dir=null"]  # each command and each trial has its own
+    files = {
+        f"{group}={choice}": _digest(compose_run([*overrides_of(first | {group: choice}), *base]))
+        for group, axis in options.space.items()
+        if "." not in group and isinstance(axis, CategoricalDistribution)
+        for choice in axis.choices
+        if isinstance(choice, str)
+    }
+    return {
+        "space": {name: _describe(axis) for name, axis in options.space.items()},
+        "sampler": options.sampler,
+        "pruner": options.pruner,
+        "seed": options.seed,
+        "xsent": xsent.__version__,
+        "config": _without_paths(compose_run(base)),
+        "files": files,
+    }
+
+
+def data_key(config: Mapping[str, Any]) -> str:
+    """Hex digest of a data config, without its paths."""
+    return _digest({"data": config["data"]})
+
+
+def _describe(distribution: Distribution) -> dict[str, Any]:
+    description = json.loads(distribution_to_json(distribution))
+    return {"kind": description["name"], **description["attributes"]}
+
+
+def _digest(config: Any) -> str:
+    return sha256(json.dumps(_without_paths(config), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_paths(config: Any) -> Any:
+    def strip(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: strip(item) for key, item in value.items() if key not in PATHS}
+        return value
+
+    return strip({key: value for key, value in config.items() if key not in FREE})
+
+
+def as_plain(node: Any) -> dict[str, Any]:
+    """``search`` of a config, resolved; raises ``ValueError`` that names a missing option."""
+    try:
+        options: dict[str, Any] = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    except OmegaConfBaseException as error:
+        raise ValueError(f"search: {error}") from None
+    return options

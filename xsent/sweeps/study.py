@@ -1,0 +1,216 @@
+"""Studies: Hydra sweeps that reproduce a table of a paper; each cell is trained once, whichever study needs it.
+
+The config of a study has ``study``. Each job of the sweep is a cell: one encoder, one objective, one seed. The folder
+of a cell is named by a digest of all that decides its training. A cell that an earlier study trained is therefore not
+trained again, and a killed one resumes from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig, OmegaConf
+
+import xsent
+from xsent.run.build import build, build_evaluator
+from xsent.run.compose import plain
+from xsent.run.evaluation import embed_spaces, load_encoder, report
+
+if TYPE_CHECKING:
+    from xsent.batch import Embedder
+    from xsent.data.modules.base import TrainingData
+    from xsent.evaluation.evaluator import Evaluator
+
+log = logging.getLogger(__name__)
+
+CELL = "cell.json"  # in the folder of a Hydra job: result of the cell
+METRICS_FILE = "metrics.json"  # in the folder of a finished run or evaluation
+# Config keys with paths; the training key has a digest of the content instead.
+PATH_KEYS = {"root", "reader", "folder", "out", "cache_dir", "num_workers", "dictionaries", "augmented", "error_types"}
+
+
+def run_cell(cfg: DictConfig) -> float | None:
+    """Train and score one cell unless that was done; an error is stored in ``cell.json`` and the sweep continues.
+
+    Returns:
+        The best value of the monitored validation metric; None if the cell failed.
+    """
+    from xsent.atomic import write_text
+
+    path = cfg.study.encoder_paths.get(cfg.study.encoder)
+    if path is not None:
+        OmegaConf.update(cfg, "encoder.path", path)
+    config = plain(cfg)
+    study = config["study"]
+    cell: dict[str, Any] = {"encoder": study["encoder"], "objective": study["objective"], "seed": config["seed"]}
+    try:
+        cell |= _train_and_score(cfg, config)
+    except Exception as error:
+        log.exception("cell %s %s %s failed", *cell.values())
+        cell["error"] = f"{type(error).__name__}: {error}"
+    write_text(Path(config["run_dir"]) / CELL, json.dumps(cell, indent=1))
+    best: float | None = cell.get("best")
+    return best
+
+
+def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
+    from xsent.run.single_run import train_in_subprocess
+    from xsent.run.training import encoder_device, train_run
+
+    data = _data(json.dumps(config["data"], sort_keys=True))
+    evaluator = build_evaluator(config["evaluator"], data, split="test")
+    encoder = build(config["encoder"]).to(encoder_device(config["trainer"]))
+    data.read()
+    if evaluator is not None:
+        evaluator.check()
+    study = config["study"]
+    label = f"{study['encoder']}-{study['objective']}-{config['seed']}"
+    folder = Path(study["cells_dir"]) / f"{label}-{training_key(config, data.digest(), encoder.digest())[:12]}"
+    if (folder / METRICS_FILE).is_file():
+        log.info("%s was trained before: %s", label, folder)
+    else:
+        last = (folder / "checkpoints" / "last.ckpt").is_file()
+        log.info("%s %s in %s", "resume" if last else "train", label, folder)
+        run_config = training_config(cfg, folder, resume=last)
+        if run_config["trainer"]["strategy"] == "auto":
+            train_run(run_config, data)
+        else:
+            train_in_subprocess(run_config)
+    best = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))["best"]
+    metrics = {} if evaluator is None else _scores(evaluator, config, folder, encoder_device(config["trainer"]))
+    members = [] if evaluator is None else evaluator.members
+    missing = {member.name: member.absent for member in members if member.absent}
+    return {"folder": str(folder), "best": best, "metrics": metrics, "missing": missing}
+
+
+def training_config(cfg: DictConfig, folder: Path, *, resume: bool) -> dict[str, Any]:
+    """Resolved config of a run that trains the cell in its folder and evaluates nothing."""
+    config: DictConfig = OmegaConf.create(OmegaConf.to_container(cfg, resolve=False))  # type: ignore[assignment]
+    changes = {"run_dir": str(folder), "ckpt_path": "last" if resume else None, "evaluator": None, "study": None}
+    for key, value in changes.items():
+        OmegaConf.update(config, key, value, merge=False)
+    return plain(config)
+
+
+def training_key(config: Mapping[str, Any], data_digest: str, encoder_digest: str) -> str:
+    """Hex digest of all that decides what a cell learns: config, data, frozen encoder, version of xsent.
+
+    All settings of the trainer count; paths, logging and evaluation do not.
+    """
+    parts = ("recipe", "data", "trainer", "callbacks", "seed", "final")
+    content = [xsent.__version__, {part: _without_paths(config[part]) for part in parts}, data_digest, encoder_digest]
+    return _digest(content)
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _without_paths(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_paths(item) for key, item in value.items() if key not in PATH_KEYS}
+    return value
+
+
+@lru_cache(maxsize=1)
+def _data(config: str) -> TrainingData:
+    # The cells of a sweep run in one process, mostly on the same data, so these are read once.
+    data: TrainingData = build(json.loads(config))
+    return data
+
+
+def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: str) -> dict[str, float]:
+    """Metrics of the cell's encoder; an earlier evaluation of the same test sets is reused."""
+    from xsent.evaluation.evaluator import score_spaces
+    from xsent.reporting.environment import environment
+
+    start = time.perf_counter()
+    key = _digest([xsent.__version__, _without_paths(config["evaluator"]), evaluator.digest()])
+    evaluation = folder / "evaluations" / f"{evaluator.name}-{key[:12]}"
+    if not (evaluation / METRICS_FILE).is_file():
+        embedder = load_encoder(folder, device=device)
+        evaluator.bind_encoder(embedder)
+        scored = score_spaces(evaluator, _spaces(embedder, evaluator.sentences(), Path(config["cache_dir"])))
+        about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
+        report(scored, embedder, config=config, about=about, folder=evaluation, start=start, show=False)
+    metrics: dict[str, float | None] = json.loads((evaluation / METRICS_FILE).read_text(encoding="utf-8"))["metrics"]
+    log.info("metrics: %s", evaluation)
+    return {name.removeprefix("test/"): float("nan") if value is None else value for name, value in metrics.items()}
+
+
+def _spaces(embedder: Embedder, sentences: list[str], cache_dir: Path) -> dict[str, Any]:
+    """As ``embed_spaces``; the vectors below the heads are stored, because all cells of an encoder share them."""
+    import numpy as np
+    import torch
+
+    from xsent.data.stores.embeddings import EmbeddingStore
+    from xsent.models.encoders.disentangled import DisentangledEncoder, split_spaces
+
+    if not isinstance(embedder, DisentangledEncoder):
+        return embed_spaces(embedder, sentences)
+    vectors = EmbeddingStore(cache_dir).vectors(sentences, embedder.encoder)
+    return split_spaces(torch.from_numpy(np.array(vectors)), embedder.heads)
+
+
+class StudyReport(Callback):
+    """Hydra callback that writes the table of a study beside the paper's, and its plots, when all cells have ended."""
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        from xsent.reporting.tables.study import report_study
+
+        folder = Path(config.hydra.sweep.dir)
+        paths = sorted(folder.glob(f"*/{CELL}"), key=lambda path: int(path.parent.name))
+        cells = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        report_study(cells, OmegaConf.to_container(config.study, resolve=False), folder=folder)  # type: ignore[arg-type]
+        if config.study.figures is not None:
+            _draw([cell for cell in cells if "error" not in cell], config, folder)
+        if failed := [cell for cell in cells if "error" in cell]:
+            names = ", ".join(f"{cell['encoder']} {cell['objective']} {cell['seed']}" for cell in failed)
+            # Hydra turns other exceptions of a callback into a warning.
+            raise SystemExit(f"{len(failed)} of {len(cells)} cells failed: {names}; see the log above")
+
+
+def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None:
+    """Plot the same held-out pairs for each encoder and seed, with one panel per objective."""
+    from xsent.data.modules.bitext import BitextData
+    from xsent.data.test_sets.heldout import HeldOut
+    from xsent.reporting.pages.oracle_figures import study_figures
+
+    options: dict[str, Any] = OmegaConf.to_container(config.study.figures)  # type: ignore[assignment]
+    data = _data(json.dumps(OmegaConf.to_container(config.data, resolve=True), sort_keys=True))
+    data.read()
+    if not isinstance(data, BitextData):
+        raise ValueError(f"the plots of a study need translation pairs, data={data.name} holds {data.description}")
+    if absent := [language for language in options["languages"] if language not in data.language_codes]:
+        log.warning("no plots of %s: the data have %s", ", ".join(absent), ", ".join(data.language_codes))
+    held_out = HeldOut(pairs_per_language=options["pairs"])
+    held_out.bind(data, "test")
+    pairs = held_out(None, [language for language in options["languages"] if language in data.language_codes])
+    for encoder, seed in dict.fromkeys((cell["encoder"], cell["seed"]) for cell in cells):
+        panels = {
+            cell["objective"]: _embed(cell["folder"], Path(config.cache_dir))
+            for cell in cells
+            if (cell["encoder"], cell["seed"]) == (encoder, seed)
+        }
+        study_figures(
+            panels,
+            pairs,
+            title=f"{encoder}, seed {seed}",
+            spaces=("meaning", "language"),
+            folder=folder / "figures" / f"{encoder}-{seed}",
+            cache_dir=Path(config.cache_dir),
+            seed=seed,
+            perplexity=options["perplexity"],
+        )
+
+
+def _embed(folder: str, cache_dir: Path) -> Callable[[list[str]], dict[str, Any]]:
+    return lambda sentences: _spaces(load_encoder(folder), sentences, cache_dir)

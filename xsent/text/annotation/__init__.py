@@ -1,0 +1,1 @@
+"""Tokenization, part-of-speech tagging, parsing and word alignment."""

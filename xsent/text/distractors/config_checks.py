@@ -1,0 +1,35 @@
+"""Type and range checks of config values; errors name the option."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeGuard
+
+
+def check_integer(name: str, value: object, *, minimum: int) -> None:
+    """Raise ``ValueError`` unless the value is an integer of at least ``minimum``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
+        raise ValueError(f"{name}={value}: expected an integer of at least {minimum}")
+
+
+def check_number(name: str, value: object, *, minimum: float) -> None:
+    """Raise ``ValueError`` unless the value is a finite number of at least ``minimum``."""
+    if not is_number(value) or value < minimum:
+        raise ValueError(f"{name}={value}: expected a number of at least {minimum:g}")
+
+
+def check_string(name: str, value: object) -> None:
+    """Raise ``ValueError`` unless the value is a string."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name}={value}: expected a string, found {type(value).__name__}")
+
+
+def check_boolean(name: str, value: object) -> None:
+    """Raise ``ValueError`` unless the value is a boolean."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}={value}: expected true or false")
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether the value is a finite number; no comparison with NaN holds, so NaN would disable a limit."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

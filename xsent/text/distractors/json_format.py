@@ -1,0 +1,111 @@
+"""JSON Lines format of texts with their distractors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class DistractorRow(NamedTuple):
+    """A text in one or more languages, with distractors; languages are ISO 639-3."""
+
+    id: str  # unique in the file
+    texts: dict[str, str]  # by language; translations of each other
+    distractors: dict[str, tuple[str, ...]]  # by language; may lack languages
+    notes: dict[str, tuple[str, ...]]  # by language, the change in each distractor; may lack languages
+
+
+def to_json(row: DistractorRow) -> str:
+    """The row as one line, without the line end; empty parts are omitted."""
+    content = {"id": row.id, "texts": row.texts, "distractors": row.distractors, "notes": row.notes}
+    return json.dumps({name: value for name, value in content.items() if value}, ensure_ascii=False)
+
+
+def from_json(line: str, source: str, *, distinct: bool) -> DistractorRow:
+    """Parse a line.
+
+    Args:
+        line: ``{"id": "7", "texts": {"deu": "Er kommt."}, "distractors": {"deu": ["Er geht."]}}``, where
+            ``distractors`` and ``notes`` may be absent.
+        source: file and line, for messages.
+        distinct: as in ``check_distractors``.
+
+    Raises:
+        ValueError: the line has another form, a text is empty, ``check_distractors`` refuses the distractors, or the
+            number of notes differs from that of the distractors.
+    """
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"{source}: expected a JSON object, found {line[:60]!r} ({error})") from error
+    if not isinstance(row, dict) or not {"id", "texts"} <= row.keys() <= {"id", "texts", "distractors", "notes"}:
+        raise ValueError(
+            f"{source}: expected a JSON object with id and texts, optional distractors and notes, found {line[:60]!r}"
+        )
+    texts: dict[str, str] = _by_language(row["texts"], "texts", source)
+    for language, text in texts.items():
+        _check_text(text, f"{source}: the text in {language}")
+    if not texts:
+        raise ValueError(f"{source}: expected a text in at least one language, found none")
+    distractors = {
+        language: check_distractors(texts, language, several, source, distinct=distinct)
+        for language, several in _by_language(row.get("distractors", {}), "distractors", source).items()
+    }
+    notes = {
+        language: _notes(distractors, language, several, source)
+        for language, several in _by_language(row.get("notes", {}), "notes", source).items()
+    }
+    return DistractorRow(str(row["id"]), texts, distractors, notes)
+
+
+def check_distractors(
+    texts: Mapping[str, str], language: str, distractors: object, source: str, *, distinct: bool
+) -> tuple[str, ...]:
+    """Check the distractors of the text in a language, and return them.
+
+    Args:
+        texts: by language.
+        language: one of them.
+        distractors: value to check, a list of at least one.
+        source: file and line, for messages.
+        distinct: refuse a distractor that equals the text or another distractor.
+
+    Raises:
+        ValueError: there is no such text, or a distractor is missing, empty or, if ``distinct``, a duplicate.
+    """
+    if language not in texts:
+        raise ValueError(
+            f"{source}: expected distractors of one of the texts ({', '.join(texts)}), found some in {language}"
+        )
+    if not isinstance(distractors, list | tuple) or not distractors:
+        raise ValueError(f"{source}: expected a list of distractors in {language}, found {distractors!r}")
+    for number, distractor in enumerate(distractors, start=1):
+        _check_text(distractor, f"{source}: distractor {number} in {language}")
+        if distinct and distractor == texts[language]:
+            raise ValueError(f"{source}: distractor {number} in {language} equals the text itself: {distractor!r}")
+    if distinct and len(set(distractors)) < len(distractors):
+        raise ValueError(f"{source}: expected different distractors in {language}, found a duplicate")
+    return tuple(distractors)
+
+
+def _by_language(value: Any, name: str, source: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{source}: expected {name} by language, found {value!r}")
+    return value
+
+
+def _check_text(text: object, source: str) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{source}: expected text, found {text!r}")
+
+
+def _notes(distractors: Mapping[str, tuple[str, ...]], language: str, notes: object, source: str) -> tuple[str, ...]:
+    if language not in distractors:
+        available = ", ".join(distractors) or "none"
+        raise ValueError(f"{source}: expected notes of one of the distractors ({available}), found some in {language}")
+    count = len(distractors[language])
+    if not isinstance(notes, list) or len(notes) != count or not all(isinstance(note, str) for note in notes):
+        expected = f"expected one for each of {count} distractors"
+        raise ValueError(f"{source}: notes in {language}: {expected}, found {notes!r}")
+    return tuple(notes)

@@ -1,0 +1,1 @@
+"""Word-level editing of English text."""

@@ -1,0 +1,138 @@
+"""Single-word differences between two texts: the changed word and its part of speech."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from xsent.text.annotation.annotator import Annotator
+
+SWAP, ADDITION, REMOVAL = "swap", "addition", "removal"
+
+# Clitics with an elided vowel, written together with the next word; treebanks split after the apostrophe.
+_ELIDED = {
+    "fra": re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’](?=\w)", re.I),
+    "ita": re.compile(r"(?:[cdlmnstv]|un|all|dall|dell|nell|sull|bell|quell|quest|com|dov|anch)['’](?=\w)", re.I),
+}
+
+
+class Change(NamedTuple):
+    """The one token in which a text differs from its original."""
+
+    kind: str  # SWAP, ADDITION or REMOVAL
+    position: int  # 0-based token; of an addition in the changed text, else in the original
+    before: str  # the token between white space; "" of an addition
+    after: str  # "" of a removal
+
+
+def find_single_token_change(original: str, changed: str) -> Change | None:
+    """The change between two texts if it concerns exactly one token, else None.
+
+    Source:
+        Michail et al. 2025 (arXiv:2502.08638), section 3.3; the kinds are those of the released annotation.
+    """
+    before, after = original.split(), changed.split()
+    if len(before) == len(after):
+        positions = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+        if len(positions) != 1:
+            return None
+        return Change(SWAP, positions[0], before[positions[0]], after[positions[0]])
+    if len(after) == len(before) + 1:
+        position = _extra_token(before, after)
+        return None if position is None else Change(ADDITION, position, "", after[position])
+    if len(after) == len(before) - 1:
+        position = _extra_token(after, before)
+        return None if position is None else Change(REMOVAL, position, before[position], "")
+    return None
+
+
+def _extra_token(shorter: Sequence[str], longer: Sequence[str]) -> int | None:
+    pairs = zip(shorter, longer, strict=False)
+    position = next((i for i, (short, long) in enumerate(pairs) if short != long), len(shorter))
+    return position if [*longer[:position], *longer[position + 1 :]] == list(shorter) else None
+
+
+# ---- the word within the token
+
+
+def split_token(token: str, language: str) -> list[str]:
+    """Split a token as treebanks do: outer punctuation and elided clitics are parts, inner signs are not.
+
+    The token ``(l'Europe),`` becomes ``( l' Europe ) ,``; ``0,68`` stays.
+    """
+    start, end = 0, len(token)
+    while start < end and _is_punctuation(token[start]):
+        start += 1
+    while end > start and _is_punctuation(token[end - 1]):
+        end -= 1
+    word = token[start:end]
+    if not word:
+        return [token]
+    clitics = []
+    pattern = _ELIDED.get(language)
+    while pattern is not None and (match := pattern.match(word)) is not None:
+        clitics.append(match.group())
+        word = word[match.end() :]
+    return [*token[:start], *clitics, word, *token[end:]]
+
+
+def _is_punctuation(text: str) -> bool:
+    return all(unicodedata.category(character).startswith("P") for character in text)
+
+
+def _normalized_parts(token: str, language: str) -> list[str]:
+    """As ``split_token``, with straight apostrophes."""
+    return [part.replace("’", "'") for part in split_token(token, language)]
+
+
+def differing_word(before: str, after: str, language: str) -> int:
+    """Index of the part of ``split_token(before, language)`` that differs in ``after``.
+
+    Of several, it is the last that is neither punctuation nor a clitic: ``accord`` of ``d'accord`` -> ``l'entente``.
+    Straight and curly apostrophes are equal. If the token only gained a part, it is the part before that.
+    """
+    old, new = _normalized_parts(before, language), _normalized_parts(after, language)
+    shorter = min(len(old), len(new))
+    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)
+    changed = range(head, len(old) - tail) or [max(head - 1, 0)]
+    words = [i for i in changed if not _is_punctuation(old[i])]
+    content_words = [i for i in words if not old[i].endswith("'")]
+    return (content_words or words or list(changed))[-1]
+
+
+def swapped_words(change: Change, language: str) -> tuple[str, str]:
+    """The two words of a swap, without adjacent punctuation and clitics."""
+    before = split_token(change.before, language)[differing_word(change.before, change.after, language)]
+    after = split_token(change.after, language)[differing_word(change.after, change.before, language)]
+    return before, after
+
+
+# ---- its part of speech
+
+
+def tag_swaps(swaps: Sequence[tuple[str, Change]], language: str, annotator: Annotator, *, progress: bool) -> list[str]:
+    """Universal tag of each original's swapped word; PUNCT if only punctuation differs.
+
+    Source:
+        Michail et al. 2025, section 3.3: by Stanza, then corrected by a linguist. The tag is that of the original
+        word: *nicht* replaced by *schon* is a particle there.
+    """
+    sentences: list[tuple[str, ...]] = []
+    positions: list[int] = []
+    for text, change in swaps:
+        tokens = [split_token(token, language) for token in text.split()]
+        start = sum(map(len, tokens[: change.position]))
+        sentences.append(tuple(part for token in tokens for part in token))
+        positions.append(start + differing_word(change.before, change.after, language))
+    annotations = annotator.annotate(sentences, progress=progress)
+    return [
+        "PUNCT" if _words(change.before, language) == _words(change.after, language) else annotation.tags[position]
+        for (_, change), annotation, position in zip(swaps, annotations, positions, strict=True)
+    ]
+
+
+def _words(token: str, language: str) -> list[str]:
+    return [part for part in _normalized_parts(token, language) if not _is_punctuation(part)]
