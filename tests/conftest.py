@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 # Some tests send Ctrl-C, which processes started in the background of a shell ignore by default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,3 +36,14 @@ def fixtures_dir(shared_data: Path) -> Path:
     if not folder.is_dir():
         pytest.skip(f"no reference figures at {folder}")
     return folder
+
+
+@pytest.fixture
+def ray_cluster_slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No other test uses Ray meanwhile: two clusters that start at the same time take each other's ports."""
+    ray = pytest.importorskip("ray")
+    # Ray would write a token to the home folder, and leave its variable set for later tests.
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    with FileLock(Path(tempfile.gettempdir()) / "xsent-tests-ray.lock"):
+        yield
+        ray.shutdown()

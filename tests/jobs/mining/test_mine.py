@@ -317,18 +317,18 @@ def test_a_full_disk_is_named_and_keeps_the_earlier_output(
 
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(ValueError, match="engine 'spark': expected one of local, ray"):
-        create_engine("spark", address=None, retries=3)
+        create_engine("spark", address="local", retries=3)
 
 
 def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xsent.jobs.mining.engines.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'xsent\[ray\]'"):
-        create_engine("ray", address=None, retries=3)
+        create_engine("ray", address="local", retries=3)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ray_cluster_slot")
 def test_ray_writes_the_same_file_after_the_loss_of_a_machine(bitext: Bitext, tmp_path: Path) -> None:
-    pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
     local, on_ray = tmp_path / "local.tsv", tmp_path / "ray.tsv"

@@ -258,6 +258,7 @@ def test_table_and_page_are_written_after_every_trial(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ray_cluster_slot")
 @pytest.mark.parametrize("engine", ["submitit", "ray"])
 def test_a_trial_as_a_job_of_slurm_or_a_task_of_ray(tmp_path: Path, engine: str) -> None:
     pytest.importorskip(engine)
@@ -265,7 +266,7 @@ def test_a_trial_as_a_job_of_slurm_or_a_task_of_ray(tmp_path: Path, engine: str)
 
     engines = {
         "submitit": {"cluster": "local", "parameters": {"timeout_min": 10, "cpus_per_task": 1}},
-        "ray": {"address": None, "cpus_per_trial": 1, "gpus_per_trial": 0},
+        "ray": {"address": "local", "cpus_per_trial": 1, "gpus_per_trial": 0},
     }
     stub_search(stub_options(tmp_path / "local"), InProcess()).run()
     options = stub_options(tmp_path / "other", engine=engine, **{engine: engines[engine]})

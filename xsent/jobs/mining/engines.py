@@ -28,10 +28,10 @@ class Engine(Protocol):
     ) -> None: ...
 
 
-def create_engine(name: str, *, address: str | None, retries: int) -> Engine:
+def create_engine(name: str, *, address: str, retries: int) -> Engine:
     """Create the engine of a name.
 
-    ``address`` is that of a Ray cluster, ``auto`` for the one of this machine; None starts a new one. Ray repeats a
+    ``address`` is that of a Ray cluster, ``auto`` for the one of this machine, ``local`` for a new one. Ray repeats a
     shard at most ``retries`` times after its worker died.
 
     Raises:
@@ -61,7 +61,7 @@ class LocalEngine:
 class RayEngine:
     """Runs the shards as Ray tasks; all machines must see the work folder. Arguments as in ``create_engine``."""
 
-    def __init__(self, *, address: str | None, retries: int) -> None:
+    def __init__(self, *, address: str, retries: int) -> None:
         if find_spec("ray") is None:
             raise ModuleNotFoundError("engine ray: the package ray is not installed: pip install 'xsent[ray]'")
         self.address = address

@@ -152,11 +152,11 @@ class RayLauncher:
     """Tasks of a Ray cluster.
 
     Args:
-        address: of the cluster, ``auto`` for that of this machine; None starts one here.
+        address: of the cluster, ``auto`` for that of this machine, ``local`` for a new one here.
         cpus_per_trial, gpus_per_trial: resources of one trial.
     """
 
-    def __init__(self, *, address: str | None, cpus_per_trial: float, gpus_per_trial: float) -> None:
+    def __init__(self, *, address: str, cpus_per_trial: float, gpus_per_trial: float) -> None:
         if find_spec("ray") is None:
             raise ModuleNotFoundError("search.engine=ray: pip install 'xsent[ray]'")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry unless the user asks for it
