@@ -373,8 +373,6 @@ def _mask_folder(folder: str, values: object) -> object:
 def run_compare(options: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from xsent.reporting.pages.comparison import comparison_table, read_runs, write_compared
+    from xsent.reporting.pages import write_comparison
 
-    runs = read_runs(options.runs)
-    write_compared(runs, options.output)
-    Console().print(comparison_table(runs))
+    write_comparison(options.runs, options.output, console=Console())

@@ -1,7 +1,8 @@
-"""Output files of a finished run: metrics (JSON, CSV, Markdown), charts and tables."""
+"""Output files of a finished run: metrics (JSON, CSV, Markdown), charts and tables; removal of earlier ones."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +13,20 @@ from rich.console import Console
 from xsent.atomic import write_text
 from xsent.evaluation.evaluator import Evaluation
 from xsent.reporting.metrics import write_metrics_json
-from xsent.reporting.plots.charts import draw_charts
 from xsent.reporting.secrets import redact
-from xsent.reporting.stale_outputs import files_of
-from xsent.reporting.tables.published import published_markdown, published_table, published_tables
-from xsent.reporting.tables.results import details_csv, results_table, to_csv, to_markdown
+from xsent.reporting.tables.published import published_markdown, published_tables, published_terminal
+from xsent.reporting.tables.results import details_csv, grid, results_csv
+from xsent.reporting.tables.table import markdown_table, terminal_table
 
 log = logging.getLogger(__name__)
+
+# In this order: the first files mark a finished run, so an interrupted removal never leaves an incomplete finished run.
+OUTPUTS = (
+    *("metrics.json", "report.html", "results.csv", "results.md", "published.md", "details.csv"),
+    *("pictures/pca.png", "pictures/tsne.png", "pictures/points.json"),
+)
+CURVES = "metrics.csv"
+FOLDERS = ("charts", "tables")  # evaluators choose the names of their files; metrics.json lists them
 
 
 def report_results(
@@ -36,26 +44,49 @@ def report_results(
     """
     metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
     papers = {f"test/{name}": value for name, value in config["expected"].items()}
+    console = Console(quiet=not show)
     if metrics:
-        write_text(folder / "results.csv", to_csv(metrics, papers))
-        write_text(folder / "results.md", to_markdown(metrics, papers))
+        header, rows = grid(metrics, papers)
+        write_text(folder / "results.csv", results_csv(metrics, papers))
+        write_text(folder / "results.md", markdown_table(header, [row.texts for row in rows]))
         write_text(folder / "details.csv", details_csv(scored.details))
-        if show:
-            Console().print(results_table(metrics, papers))
+        console.print(terminal_table(header, rows))
     if tables := published_tables(config["published"], metrics):
-        write_text(folder / "published.md", published_markdown(tables))
-        if show:
-            for table in tables:
-                Console().print("", table.title, published_table(table), sep="\n")
+        write_text(folder / "published.md", "\n".join(map(published_markdown, tables)))
+        for table in tables:
+            console.print("", table.title, published_terminal(table), sep="\n")
     if scored.charts:
+        from xsent.reporting.plots.charts import draw_charts
+
         draw_charts(scored.charts, folder / "charts")
         log.info("charts: %s", folder / "charts")
-    for name, rows in scored.tables.items():
-        write_text(folder / "tables" / f"{name}.csv", details_csv(rows))
+    for name, details in scored.tables.items():
+        write_text(folder / "tables" / f"{name}.csv", details_csv(details))
     if scored.tables:
         log.info("tables: %s (%s)", folder / "tables", ", ".join(scored.tables))
-    files = files_of([chart.name for chart in scored.charts], list(scored.tables))
+    files = [f"charts/{chart.name}{ending}" for chart in scored.charts for ending in (".png", ".csv")]
+    files += [f"tables/{name}.csv" for name in scored.tables]
     context = {**about, "expected": papers, "files": files, "config": redact(config)}
     write_metrics_json(folder / "metrics.json", metrics, context)
     if missing := [name for name in papers if name not in metrics]:
         log.warning("%d figures of the paper were not measured: %s", len(missing), ", ".join(missing))
+
+
+def remove_outputs(folder: Path, *, with_curves: bool) -> None:
+    """Remove metrics, pictures, charts, tables and page of an earlier run; keep all other files.
+
+    Args:
+        folder: of the run that starts; nothing is removed unless it has an earlier run.
+        with_curves: whether to remove ``metrics.csv``, which a resumed run continues.
+    """
+    metrics = folder / "metrics.json"
+    if not metrics.is_file() and not (folder / "environment.json").is_file():
+        return
+    try:
+        names = [Path(name) for name in json.loads(metrics.read_text(encoding="utf-8")).get("files", [])]
+    except (OSError, ValueError, AttributeError, TypeError):  # damaged, or the run was killed before it wrote one
+        names = []
+    # Never remove a file outside the two folders, whatever the list says.
+    listed = [name for name in names if len(name.parts) == 2 and name.parts[0] in FOLDERS and name.name != ".."]
+    for name in (*OUTPUTS, *listed, *([CURVES] if with_curves else [])):
+        (folder / name).unlink(missing_ok=True)

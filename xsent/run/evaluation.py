@@ -27,7 +27,7 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     """Score an encoder or a trained run; returns the metrics."""
     from xsent.evaluation.sentence_sample import sample_sentences
     from xsent.reporting.environment import environment
-    from xsent.reporting.stale_outputs import remove_outputs
+    from xsent.reporting.run_outputs import remove_outputs
 
     mask_hydra_files()
     silence_libraries()

@@ -59,8 +59,8 @@ def train_run(config: dict[str, Any], data: TrainingData, *, stopper: RunStopper
     from xsent.data.stores.embeddings import EmbeddingStore
     from xsent.distributed import rank
     from xsent.reporting.environment import environment
+    from xsent.reporting.run_outputs import remove_outputs
     from xsent.reporting.secrets import redact
-    from xsent.reporting.stale_outputs import remove_outputs
 
     silence_libraries()
     start = time.perf_counter()

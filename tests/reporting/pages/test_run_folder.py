@@ -28,7 +28,7 @@ def test_figures_and_curves_are_those_of_the_files(tmp_path: Path) -> None:
     assert not run.trains
     assert math.isnan(run.metrics.pop("test/tatoeba/original/fra/accuracy"))
     assert run.metrics == FIGURES
-    assert run.logged["train/loss"] == ([9, 19], [0, 1], [2.5, 1.5])
+    assert run.logged["train/loss"] == [(9, 0, 2.5), (19, 1, 1.5)]
     assert run.points is not None
     assert run.points.spaces == ["meaning", "language"]
 
@@ -99,10 +99,14 @@ def drawn(panel: object) -> bytes:
         ("pictures/points.json", drawn({**PANEL, "points": [[0.0]]}), r"points\.json: .* finite points"),
         ("pictures/points.json", drawn([]), r"points\.json: .* finite points"),
         (".hydra/overrides.yaml", b"a: [", r"overrides\.yaml: expected YAML"),
-        (".hydra/overrides.yaml", b"a: b", r"overrides\.yaml: expected a list of overrides, found dict"),
-        ("metrics.json", b'{"metrics": {"test/a/b/f1": "high"}}', r"metrics\.json: .*test/a/b/f1, found 'high'"),
-        ("metrics.json", b'{"metrics": {"f1": 1}}', r"metrics\.json: metrics: expected test/.*, found 'f1'"),
-        ("metrics.json", b'{"metrics": [1]}', r"metrics\.json: expected figures by name in `metrics`, found list"),
+        (".hydra/overrides.yaml", b"a: b", r"overrides\.yaml: expected a list of overrides, found {'a': 'b'}"),
+        (
+            "metrics.json",
+            b'{"metrics": {"test/a/b/f1": "high"}}',
+            r"metrics\.json: .*test/a/b/f1 in .*, found 'high'",
+        ),
+        ("metrics.json", b'{"metrics": {"f1": 1}}', r"metrics\.json: expected test/.* in `metrics`, found 'f1'"),
+        ("metrics.json", b'{"metrics": [1]}', r"metrics\.json: expected figures by name in `metrics`, found \[1\]"),
         ("metrics.json", b'{"metrics": {}, "config": [1]}', r"metrics\.json: expected the config as a mapping"),
         ("metrics.json", b'{"metrics": {}, "config": {"data": 1}}', r"metrics\.json: expected data of the config"),
         ("metrics.json", b'{"metrics": {}, "seconds": "1"}', r"metrics\.json: expected a number as seconds"),

@@ -13,8 +13,7 @@ import pytest
 from matplotlib.text import Annotation
 
 from xsent.evaluation.charts import BoxPlot, Chart, Curve, Histogram, Line, Panel, Point, Scatter
-from xsent.reporting.plots.charts import draw_charts
-from xsent.reporting.plots.histograms import BINS, draw_histogram
+from xsent.reporting.plots.charts import BINS, draw_charts, draw_histogram
 from xsent.reporting.plots.scatters import LONGEST, draw_scatter
 
 VALUES = {"yes": np.array([0.0, 0.5, 0.5, 1.0 + 1e-15]), "no": np.array([-0.2, 0.1])}

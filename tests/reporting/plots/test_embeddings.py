@@ -13,7 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from xsent.reporting.plots.embeddings import COLOURS, MARKERS, projection_pictures
+from xsent.reporting.plots.canvas import COLOURS, MARKERS
+from xsent.reporting.plots.embeddings import projection_pictures
 
 LANGUAGES = ["deu"] * 12 + ["eng"] * 12
 

@@ -17,9 +17,9 @@ from tests.helpers import config
 from xsent.evaluation.charts import Histogram, Panel
 from xsent.evaluation.evaluator import Evaluation
 from xsent.reporting.run_outputs import report_results
-from xsent.reporting.tables.published import published_markdown, published_table, published_tables
+from xsent.reporting.tables.published import published_markdown, published_tables, published_terminal
 
-TABLE = {
+TABLE: dict[str, Any] = {
     "title": "Table I",
     "columns": {"size": None, "intra": "pawsx/intra/accuracy", "mean": "pawsx/mean/accuracy"},
     "rows": {"mBERT": {"size": "177M", "mean": 87.2}, "LaBSE": {"size": "471M", "intra": 78.3, "mean": 79.3}},
@@ -27,72 +27,83 @@ TABLE = {
 METRICS = {"test/pawsx/original/intra/accuracy": 70.123, "test/pawsx/original/mean/accuracy": 71.5}
 
 
-def test_ours_is_the_last_row_under_the_papers_headers() -> None:
-    (table,) = published_tables([TABLE], METRICS)
+SEVERAL = {**TABLE, "ours": {"teacher": "teacher_", "student": ""}}
+TEACHER = {"test/pawsx/original/mean/teacher_accuracy": 65.0}
+MEANING = {"test/pawsx/meaning/mean/accuracy": 60.0}
+ORIGINAL_ROW = ["ours", "", "70.12", "71.50"]
+
+
+@pytest.mark.parametrize(
+    ("config", "metrics", "expected"),
+    [
+        pytest.param(TABLE, METRICS, [ORIGINAL_ROW], id="one space"),
+        pytest.param(TABLE, {"test/pawsx/mean/accuracy": 50.0}, [["ours", "", "", "50.00"]], id="no spaces"),
+        pytest.param(
+            TABLE,
+            METRICS | MEANING,
+            [["ours, original", "", "70.12", "71.50"], ["ours, meaning", "", "", "60.00"]],
+            id="a row for each space",
+        ),
+        pytest.param(TABLE, METRICS | TEACHER, [ORIGINAL_ROW], id="a table without rows of its own"),
+        pytest.param(
+            SEVERAL,
+            METRICS | TEACHER,
+            [["ours, teacher", "", "", "65.00"], ["ours, student", "", "70.12", "71.50"]],
+            id="a row for each prefix",
+        ),
+        pytest.param(SEVERAL, METRICS, [["ours, student", "", "70.12", "71.50"]], id="no figures of a teacher"),
+        pytest.param(SEVERAL, TEACHER, [["ours, teacher", "", "", "65.00"]], id="no figures of a student"),
+        pytest.param(
+            SEVERAL,
+            METRICS | TEACHER | MEANING,
+            [
+                ["ours, teacher", "", "", "65.00"],
+                ["ours, student, original", "", "70.12", "71.50"],
+                ["ours, student, meaning", "", "", "60.00"],
+            ],
+            id="a row for each prefix and space",
+        ),
+    ],
+)
+def test_our_rows_are_the_last_under_the_papers_headers(
+    config: dict[str, Any], metrics: dict[str, float], expected: list[list[str]]
+) -> None:
+    (table,) = published_tables([config], metrics)
     assert table.header == ["", "size", "intra", "mean"]
-    assert table.rows == [["mBERT", "177M", "", "87.2"], ["LaBSE", "471M", "78.3", "79.3"]]
-    assert table.ours == [["ours", "", "70.12", "71.50"]]
-
-
-def test_each_space_has_a_row_and_a_metric_without_spaces_is_found_too() -> None:
-    (table,) = published_tables([TABLE], {**METRICS, "test/pawsx/meaning/mean/accuracy": 60.0})
-    assert table.ours == [["ours, original", "", "70.12", "71.50"], ["ours, meaning", "", "", "60.00"]]
-    (table,) = published_tables([TABLE], {"test/pawsx/mean/accuracy": 50.0})
-    assert table.ours == [["ours", "", "", "50.00"]]
+    assert [row.texts for row in table.rows] == [["mBERT", "177M", "", "87.2"], ["LaBSE", "471M", "78.3", "79.3"]]
+    assert [row.texts for row in table.ours] == expected
 
 
 def test_a_table_without_any_figure_of_ours_is_left_out() -> None:
     metrics = {"test/other/original/mean/accuracy": 1.0, "test/pawsx/original/mean/f1": 2.0}
-    assert published_tables([TABLE], metrics) == []
+    assert published_tables([TABLE, SEVERAL], metrics) == []
     assert published_tables([], METRICS) == []
-
-
-SEVERAL = {**TABLE, "ours": {"teacher": "teacher_", "student": ""}}
-TEACHER = {"test/pawsx/original/mean/teacher_accuracy": 65.0}
-
-
-def test_each_of_several_rows_of_ours_has_the_metrics_of_its_prefix() -> None:
-    (table,) = published_tables([SEVERAL], METRICS | TEACHER)
-    assert table.ours == [["ours, teacher", "", "", "65.00"], ["ours, student", "", "70.12", "71.50"]]
-
-
-def test_a_row_of_ours_without_figures_is_left_out() -> None:
-    (table,) = published_tables([SEVERAL], METRICS)
-    assert table.ours == [["ours, student", "", "70.12", "71.50"]]
-    (table,) = published_tables([SEVERAL], TEACHER)
-    assert table.ours == [["ours, teacher", "", "", "65.00"]]
-    assert published_tables([SEVERAL], {"test/other/original/mean/accuracy": 1.0}) == []
-
-
-def test_a_row_of_ours_has_a_line_for_each_space_too() -> None:
-    (table,) = published_tables([SEVERAL], METRICS | TEACHER | {"test/pawsx/meaning/mean/accuracy": 60.0})
-    assert [row[0] for row in table.ours] == ["ours, teacher", "ours, student, original", "ours, student, meaning"]
-
-
-def test_a_table_without_rows_of_its_own_has_ours_as_before() -> None:
-    assert published_tables([TABLE], METRICS | TEACHER) == published_tables([TABLE], METRICS)
 
 
 def test_a_header_that_only_rows_have_is_a_column_of_the_papers() -> None:
     (table,) = published_tables([{**TABLE, "rows": {"mT5": {"year": 2021, "mean": 87.7}}}], METRICS)
     assert table.header == ["", "size", "intra", "mean", "year"]
-    assert table.rows == [["mT5", "", "", "87.7", "2021"]]
-    assert table.ours == [["ours", "", "70.12", "71.50", ""]]
+    assert [row.texts for row in [*table.rows, *table.ours]] == [["mT5", "", "", "87.7", "2021"], [*ORIGINAL_ROW, ""]]
 
 
-def test_markdown_and_terminal_show_the_same_texts() -> None:
-    tables = published_tables([TABLE], METRICS)
-    assert published_markdown(tables) == (
-        "## Table I\n\n"
-        "|  | size | intra | mean |\n| --- | --- | ---: | ---: |\n"
-        "| mBERT | 177M |  | 87.2 |\n| LaBSE | 471M | 78.3 | 79.3 |\n"
-        "| **ours** |  | **70.12** | **71.50** |\n"
-    )
+@pytest.mark.parametrize("columns", [3, 9], ids=["as it is", "transposed"])
+def test_markdown_and_terminal_show_the_same_texts(columns: int) -> None:
+    unmeasured = {f"column {number}": None for number in range(columns - 3)}
+    (table,) = published_tables([{**TABLE, "columns": TABLE["columns"] | unmeasured}], METRICS)
+    text = published_markdown(table)
+    if not unmeasured:
+        assert text == (
+            "## Table I\n\n"
+            "|  | size | intra | mean |\n| --- | --- | ---: | ---: |\n"
+            "| mBERT | 177M |  | 87.2 |\n| LaBSE | 471M | 78.3 | 79.3 |\n"
+            "| **ours** |  | **70.12** | **71.50** |\n"
+        )
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(published_table(tables[0]))
+    console.print(published_terminal(table))
     output = console.export_text()
-    for text in (text for row in [tables[0].header, *tables[0].rows, *tables[0].ours] for text in row):
-        assert text in output
+    for cell in (cell for row in [table.header, *(row.texts for row in [*table.rows, *table.ours])] for cell in row):
+        assert cell in output
+        assert cell in text
 
 
 def test_a_run_leaves_the_papers_tables_and_the_charts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

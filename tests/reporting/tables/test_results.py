@@ -8,7 +8,9 @@ import io
 import pytest
 from rich.console import Console
 
-from xsent.reporting.tables.results import grid, results_table, to_csv, to_markdown
+from xsent.reporting.tables.results import grid as grid_of_cells
+from xsent.reporting.tables.results import results_csv
+from xsent.reporting.tables.table import markdown_table, terminal_table
 
 METRICS = {
     "test/tatoeba/original/deu-eng/accuracy": 97.0,
@@ -19,6 +21,12 @@ METRICS = {
     "test/tatoeba/meaning/mean/accuracy": 90.0,
 }
 PAPER = {"test/tatoeba/meaning/mean/accuracy": 92.25}
+
+
+def grid(metrics: dict[str, float], expected: dict[str, float]) -> tuple[list[str], list[list[str]]]:
+    """Texts of the table."""
+    header, rows = grid_of_cells(metrics, expected)
+    return header, [row.texts for row in rows]
 
 
 def test_languages_are_rows_and_spaces_columns_with_the_papers_figure_where_there_is_one() -> None:
@@ -52,46 +60,37 @@ def test_a_metric_of_another_form_is_an_error_that_names_it() -> None:
 
 def test_the_terminal_shows_every_text_of_the_grid() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(results_table(METRICS, PAPER))
+    header, rows = grid_of_cells(METRICS, PAPER)
+    console.print(terminal_table(header, rows))
     output = console.export_text()
-    header, rows = grid(METRICS, PAPER)
-    for text in [*header, *(text for row in rows for text in row)]:
+    for text in [*header, *(text for row in rows for text in row.texts)]:
         assert text in output
 
 
 def test_markdown_has_a_line_per_row_and_numbers_to_the_right() -> None:
-    assert to_markdown({"test/sts/en-en/spearman": 80.0}, {}) == (
+    assert markdown_table(*grid({"test/sts/en-en/spearman": 80.0}, {})) == (
         "|  | ours |\n| --- | ---: |\n| sts en-en spearman | 80.00 |\n"
     )
 
 
 def test_csv_keeps_every_metric_at_full_precision() -> None:
     metrics = {"test/a/b/c": 1 / 3, "test/a/d/c": 2.0}
-    header, first, second = csv.reader(io.StringIO(to_csv(metrics, {"test/a/d/c": 0.5})))
+    header, first, second = csv.reader(io.StringIO(results_csv(metrics, {"test/a/d/c": 0.5})))
     assert header == ["metric", "ours", "paper", "difference"]
     assert float(first[1]) == 1 / 3
     assert first[2:] == ["", ""]
     assert second == ["test/a/d/c", "2.0", "0.5", "1.5"]
 
 
-def test_thresholds_and_distances_keep_the_digits_that_tell_them_apart() -> None:
-    metrics = {
-        "test/bucc/original/zho-eng/f1": 63.158,
-        "test/bucc/original/zho-eng/threshold": 1.17234,
-        "test/spread/original/deu/uniform": -3.88219,
+def test_decimals_are_those_that_tell_figures_apart_and_p_values_and_buckets_are_left_to_the_files() -> None:
+    texts = {
+        "f1": "63.16",
+        "threshold": "63.1580",
+        "uniform": "63.1580",
+        "normaliser": "63.1580",
+        "ties": "63",
+        "p_at_1": "63.16",
     }
-    texts = [row[-1] for row in grid(metrics, {})[1]]
-    assert texts == ["63.16", "1.1723", "-3.8822"]
-
-
-def test_numbers_of_things_have_no_decimals() -> None:
-    _, rows = grid(
-        {"test/clsd/deu-fra/ties": 3.0, "test/clsd/deu-fra/p_at_1": 3.0, "test/clsd/fra/normaliser": 0.3}, {}
-    )
-    assert [row[1] for row in rows] == ["3", "3.00", "0.3000"]
-
-
-def test_p_values_and_buckets_of_errors_are_left_to_the_files_and_precision_is_shown() -> None:
-    names = ["p_xsim", "sd_xsim", "p_at_1", "levenshtein_0.9_to_1", "jaccard_0_to_0.3"]
-    _, rows = grid({f"test/clsd/original/deu/{name}": 1.0 for name in names}, {})
-    assert [row[0] for row in rows] == ["clsd deu p_at_1"]
+    for_files = ["p_xsim", "sd_xsim", "levenshtein_0.9_to_1", "jaccard_0_to_0.3"]
+    _, rows = grid({f"test/clsd/original/deu/{name}": 63.158 for name in [*texts, *for_files]}, {})
+    assert rows == [[f"clsd deu {name}", text] for name, text in texts.items()]

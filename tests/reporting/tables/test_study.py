@@ -6,7 +6,15 @@ import math
 from pathlib import Path
 from typing import Any
 
-from xsent.reporting.tables.study import figures, missing_notes, report_study, study_csv, study_markdown
+from xsent.reporting.tables.study import (
+    Figure,
+    figures,
+    missing_notes,
+    report_study,
+    study_csv,
+    study_markdown,
+    study_tables,
+)
 
 PAPER: dict[str, Any] = {
     "encoders": {"labse": "LaBSE", "laser2": "LASER"},
@@ -26,19 +34,23 @@ def cell(encoder: str, objective: str, seed: int, deu: float) -> dict[str, Any]:
     return {"encoder": encoder, "objective": objective, "seed": seed, "metrics": metrics}
 
 
+def markdown(results: list[Figure], notes: list[str] | None = None) -> str:
+    return study_markdown(study_tables(results), "title", notes or [])
+
+
 def test_ours_is_the_mean_of_the_seeds_beside_the_paper() -> None:
     results = figures([cell("labse", "meat", 1, 90.0), cell("labse", "meat", 2, 94.0)], PAPER)
     meaning = next(figure for figure in results if (figure.space, figure.metric) == ("meaning", "tatoeba/deu/accuracy"))
     assert meaning.mean == 92.0
     assert math.isclose(meaning.deviation or 0, math.sqrt(8))  # of 90 and 94: sqrt((4 + 4) / 1)
     assert meaning.paper == 97.0
-    assert "92.00 ± 2.83 (97.00, -5.00)" in study_markdown(results, "title")
+    assert "92.00 ± 2.83 (97.00, -5.00)" in markdown(results)
 
 
 def test_an_encoder_that_the_paper_has_not_stands_beside_the_one_it_says() -> None:
     results = figures([cell("mini", "meat", 1, 90.0)], PAPER)
     assert {figure.paper_encoder for figure in results} == {"LaBSE"}
-    assert "beside the paper's LaBSE" in study_markdown(results, "title")
+    assert "beside the paper's LaBSE" in markdown(results)
 
 
 def test_an_encoder_of_the_paper_without_figures_here_stands_alone() -> None:
@@ -48,7 +60,7 @@ def test_an_encoder_of_the_paper_without_figures_here_stands_alone() -> None:
 
 def test_the_original_vectors_have_one_column_whatever_the_objectives() -> None:
     results = figures([cell("labse", "dream", 1, 90.0), cell("labse", "meat", 1, 90.0)], PAPER)
-    text = study_markdown(results, "title")
+    text = markdown(results)
     assert "| deu | 90.00 (99.00, -9.00) |\n" in text
     assert "| deu | 90.00 | 90.00 (97.00, -7.00) |\n" in text
 
@@ -58,7 +70,7 @@ def test_what_was_not_measured_is_a_dash_and_not_a_number(tmp_path: Path) -> Non
     failed = {"encoder": "laser2", "objective": "meat", "seed": 1, "error": "no files"}
     results = figures([undefined, failed], PAPER)
     assert all(not figure.ours for figure in results)
-    assert "| deu | - (97.00) |" in study_markdown(results, "title")
+    assert "| deu | - (97.00) |" in markdown(results)
     assert "labse,meat,meaning,tatoeba/deu/accuracy,0,,,LaBSE,97.0,,\n" in study_csv(results)
     report_study([undefined, failed], {"title": "title", "paper": PAPER}, folder=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv", "table.md"]
@@ -76,9 +88,9 @@ def test_an_average_over_fewer_items_stands_beside_the_papers_over_the_same() ->
         "sts/meaning/mean/spearman": 45.0,
     }
     partial = {"encoder": "labse", "objective": "meat", "seed": 1, "metrics": metrics, "missing": {"sts": ["fra-eng"]}}
-    text = study_markdown(figures([partial], paper), "title", missing_notes([partial]))
+    text = markdown(figures([partial], paper), missing_notes([partial]))
     assert "| mean | 45.00 (70.00, -25.00, 2 of 3) |" in text  # of 80 and 60, not of all three
     assert "| fra-eng | - (70.00) |" in text
     assert "sts: no files of fra-eng; our averages are over the others." in text
     metrics["sts/meaning/fra-eng/spearman"] = 45.0
-    assert "| mean | 45.00 (70.00, -25.00) |" in study_markdown(figures([partial], paper), "title")
+    assert "| mean | 45.00 (70.00, -25.00) |" in markdown(figures([partial], paper))

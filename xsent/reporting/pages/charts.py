@@ -69,9 +69,14 @@ def mark_look(number: int) -> Look:
     return Look(COLOURS[number % len(COLOURS)], shape=SHAPES[number % len(SHAPES)])
 
 
-def chart(spec: str, columns: Mapping[str, object], **options: object) -> dict[str, object]:
-    """Data of a chart: the name of its specification, and its columns or the names of shared ones."""
-    return {"spec": spec, "columns": columns, **options}
+def chart(spec: str, rows: Sequence[Mapping[str, object]], **options: object) -> dict[str, object]:
+    """Data of a chart: the name of its specification, and its rows as columns."""
+    return {"spec": spec, "columns": columns_of(rows), **options}
+
+
+def columns_of(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """Columns of all names; None for what a row lacks."""
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
 
 
 def curve_specs() -> dict[str, Spec]:

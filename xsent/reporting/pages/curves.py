@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xsent.reporting.pages.charts import COLOURS, DASHES, SHAPES, Look, chart, curve_specs
+from xsent.reporting.pages.charts import COLOURS, DASHES, SHAPES, Look, chart, curve_specs, mark_look
 from xsent.reporting.pages.page import Section
-from xsent.reporting.pages.run_folder import Logged, RunFiles
+from xsent.reporting.pages.run_folder import LoggedValue, RunFiles
 
 MAX_POINTS = (600, 150, 50)  # of a line; the fewest is for runs that log very many names
 MAX_ROWS = 60_000  # of all charts together
@@ -27,20 +27,29 @@ class Position(NamedTuple):
     part: str  # line of the chart: "train", "val", or a space
 
 
+class _Line(NamedTuple):
+    run: int
+    part: str
+    dash: int
+    values: list[LoggedValue]  # thinned
+
+
+Variants = Mapping[str, Sequence[_Line]]
+
+
 def curves_section(runs: Mapping[str, RunFiles]) -> Section | None:
     """A chart with all runs for every term and every figure of an evaluator; None where nothing is logged."""
-    logged = [values for run in runs.values() for values in run.logged.values()]
-    if not logged:
+    sizes = [len(values) for run in runs.values() for values in run.logged.values()]
+    if not sizes:
         return None
-    limit = next((limit for limit in MAX_POINTS if limit * len(logged) <= MAX_ROWS), MAX_POINTS[-1])
-    longest = max(len(values.steps) for values in logged)
+    limit = next((limit for limit in MAX_POINTS if limit * len(sizes) <= MAX_ROWS), MAX_POINTS[-1])
     figures = _figures(runs, limit)
     context = {
         "runs": list(runs) if len(runs) > 1 else [],
-        "looks": {name: _run_look(number) for number, name in enumerate(runs)},
-        "thinned": (limit, longest) if longest > limit else None,
+        "looks": {name: mark_look(number)._replace(dash=[]) for number, name in enumerate(runs)},
+        "thinned": (limit, max(sizes)) if max(sizes) > limit else None,
         "figures": [
-            {"title": title, "variants": list(variants), "looks": _legend(variants, list(runs))}
+            {"title": title, "variants": list(variants), "looks": _legend(variants, len(runs))}
             for title, variants in figures.items()
         ],
     }
@@ -48,82 +57,66 @@ def curves_section(runs: Mapping[str, RunFiles]) -> Section | None:
     return Section("curves", "Curves", "curves", context, {"curves": {"specs": curve_specs(), "charts": charts}})
 
 
-class _Line(NamedTuple):
-    run: int
-    part: str
-    dash: int
-    logged: Logged
-
-
-Variants = Mapping[str, Sequence[_Line]]
-
-
 def _figures(runs: Mapping[str, RunFiles], limit: int) -> dict[str, dict[str, list[_Line]]]:
     """Lines by chart and variant: losses first and the mean as first variant, otherwise as they were logged."""
     figures: dict[str, dict[str, list[_Line]]] = {}
-    parts: dict[str, list[str]] = {}
+    parts: dict[str, dict[str, int]] = {}
     for number, run in enumerate(runs.values()):
         for name, logged in run.logged.items():
             title, variant, part = position_of(name)
-            known_parts = parts.setdefault(title, [])
-            if part not in known_parts:
-                known_parts.append(part)
-            rows = thin(np.array(logged.values), limit)
-            steps, epochs, values = logged
-            thinned = Logged([steps[row] for row in rows], [epochs[row] for row in rows], [values[row] for row in rows])
-            line = _Line(number, part, known_parts.index(part), thinned)
+            dashes = parts.setdefault(title, {})
+            thinned = [logged[row] for row in thin(np.array([value for *_, value in logged]), limit)]
+            line = _Line(number, part, dashes.setdefault(part, len(dashes)), thinned)
             figures.setdefault(title, {}).setdefault(variant, []).append(line)
     order = sorted(figures, key=lambda title: (title != "loss", "" not in figures[title]))
     return {title: dict(sorted(figures[title].items(), key=lambda item: item[0] != "mean")) for title in order}
 
 
 def _chart(title: str, variants: Variants, runs: Sequence[str]) -> dict[str, object]:
-    """Columns of a chart, as ``curve_specs`` reads them."""
-    names = "key", "line", "series", "run", "variant", "step", "epoch", "value", "colour", "dash", "shape"
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for variant, lines in variants.items():
-        for line in lines:
-            steps, epochs, values = line.logged
-            finite = [row for row, value in enumerate(values) if math.isfinite(value)]
-            marked = {finite[0]} if len(finite) == 1 else set()
-            if len(runs) > 1:  # shifted from run to run, in case that their lines coincide
-                count = min(MARKS, len(finite))
-                marked = {finite[int((at + line.run / len(runs)) * len(finite) / count)] for at in range(count)}
-            series = line.part if len(runs) == 1 else f"{runs[line.run]}, {line.part}".removesuffix(", ")
-            for row, (step, epoch, value) in enumerate(zip(steps, epochs, values, strict=True)):
-                cells = (
-                    len(columns["key"]),
-                    line.run * len(DASHES) + line.dash,
-                    series,
-                    runs[line.run] if len(runs) > 1 else "",
-                    f"{title}={variant}" if len(variants) > 1 else "",
-                    step,
-                    epoch,
-                    float(f"{value:.6g}") if math.isfinite(value) else None,
-                    (line.run if len(runs) > 1 else line.dash) % len(COLOURS),
-                    line.dash % len(DASHES),
-                    line.run % len(SHAPES) if row in marked else None,
-                )
-                for name, cell in zip(names, cells, strict=True):
-                    columns[name].append(cell)
-    positive = all(value is None or value > 0 for value in columns["value"])
-    has_marks = any(shape is not None for shape in columns["shape"])
-    return chart("marked" if has_marks else "lines", columns, positive=positive)
+    """Rows of a chart, as ``curve_specs`` reads them."""
+    has_runs = len(runs) > 1
+    rows: list[dict[str, Any]] = []
+    for variant, line in ((variant, line) for variant, lines in variants.items() for line in lines):
+        marked = _marked(line, len(runs))
+        for number, (step, epoch, value) in enumerate(line.values):
+            rows.append(
+                {
+                    "key": len(rows),
+                    "line": line.run * len(DASHES) + line.dash,
+                    "series": f"{runs[line.run]}, {line.part}".removesuffix(", ") if has_runs else line.part,
+                    "run": runs[line.run] if has_runs else "",
+                    "variant": f"{title}={variant}" if len(variants) > 1 else "",
+                    "step": step,
+                    "epoch": epoch,
+                    "value": float(f"{value:.6g}") if math.isfinite(value) else None,
+                    "colour": (line.run if has_runs else line.dash) % len(COLOURS),
+                    "dash": line.dash % len(DASHES),
+                    "shape": line.run % len(SHAPES) if number in marked else None,
+                }
+            )
+    positive = all(row["value"] is None or row["value"] > 0 for row in rows)
+    has_marks = any(row["shape"] is not None for row in rows)
+    return chart("marked" if has_marks else "lines", rows, positive=positive)
 
 
-def _legend(variants: Variants, runs: Sequence[str]) -> dict[str, Look]:
+def _marked(line: _Line, runs: int) -> set[int]:
+    """Values with a mark: a single one, or some of each run, shifted in case that the lines of runs coincide."""
+    finite = [number for number, (*_, value) in enumerate(line.values) if math.isfinite(value)]
+    if runs == 1:
+        return {finite[0]} if len(finite) == 1 else set()
+    count = min(MARKS, len(finite))
+    return {finite[int((mark + line.run / runs) * len(finite) / count)] for mark in range(count)}
+
+
+def _legend(variants: Variants, runs: int) -> dict[str, Look]:
     """Looks of the parts of a chart: of one run by colour and dash, of several by dash."""
     parts = {line.part: line.dash for lines in variants.values() for line in lines}
-    ink = "var(--quiet)"
-    looks = {
-        part: Look(ink if len(runs) > 1 else COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)])
+    if runs > 1 and len(parts) == 1:
+        return {}
+    return {
+        part: Look("var(--quiet)" if runs > 1 else COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)])
         for part, number in parts.items()
     }
-    return looks if len(runs) == 1 or len(looks) > 1 else {}
-
-
-def _run_look(number: int) -> Look:
-    return Look(COLOURS[number % len(COLOURS)], [], SHAPES[number % len(SHAPES)])
 
 
 def position_of(name: str) -> Position:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby
 from pathlib import Path
 
 import langcodes
@@ -80,20 +80,22 @@ def check_page(*, rows: int, words: int) -> None:
             raise ValueError(f"page.{name}={value}: expected at least 1")
 
 
-def _bars(histogram: Histogram, threshold: float) -> dict[str, list[object]]:
-    """Columns of ``histogram_spec``."""
+def _bars(histogram: Histogram, threshold: float) -> list[dict[str, object]]:
+    """Rows of ``histogram_spec``."""
     edges = [histogram.start + histogram.width * number for number in range(len(histogram.counts) + 1)]
-    # The threshold is an edge, but for rounding.
-    middles = [edge + histogram.width / 2 for edge in edges[:-1]]
-    ranges = [f"{_score(low, histogram.width)} to {_score(high, histogram.width)}" for low, high in pairwise(edges)]
-    return {
-        "key": list(range(len(histogram.counts))),
-        "low": list(edges[:-1]),
-        "high": list(edges[1:]),
-        "count": list(histogram.counts),
-        "verdict": [_verdict(middle, threshold) for middle in middles],
-        "text": [f"{low}: {count:,} pairs" for low, count in zip(ranges, histogram.counts, strict=True)],
-    }
+    texts = [_score(edge, histogram.width) for edge in edges]
+    return [
+        {
+            "key": key,
+            "low": edges[key],
+            "high": edges[key + 1],
+            "count": count,
+            # By the middle: the threshold is an edge, but for rounding.
+            "verdict": _verdict(edges[key] + histogram.width / 2, threshold),
+            "text": f"{texts[key]} to {texts[key + 1]}: {count:,} pairs",
+        }
+        for key, count in enumerate(histogram.counts)
+    ]
 
 
 def _score(value: float, step: float) -> str:
@@ -109,32 +111,24 @@ def _verdict(score: float, threshold: float) -> str:
 def _pair(pair: ScoredPair, words: int, threshold: float) -> dict[str, object]:
     """Pair as ``pairs.html`` shows it."""
     verdict = _verdict(pair.score, threshold)
-    sides = [
-        _side(pair.source, pair.source_divergent, words),
-        _side(pair.target, pair.target_divergent, words),
-    ]
-    parts = " ".join(pair.parts)
     return {
         "line": pair.line,
         "score": pair.score,
         "verdict": verdict,
         "sign": SIGNS[verdict],
-        "parts": parts,
-        "sides": sides,
+        "parts": " ".join(pair.parts),
+        "sides": [_side(pair.source, pair.source_divergent, words), _side(pair.target, pair.target_divergent, words)],
     }
 
 
 def _side(words: Sequence[str], divergent: Sequence[int], limit: int) -> tuple[list[tuple[str, bool]], int]:
     """Runs of words with whether they are divergent, and the number of words left out."""
-    marked = set(divergent)
-    runs: list[tuple[str, bool]] = []
-    for position, word in enumerate(words[:limit]):
-        text, is_marked = shorten(word, MAX_WORD), position in marked
-        if runs and runs[-1][1] == is_marked:
-            runs[-1] = (f"{runs[-1][0]} {text}", is_marked)
-        else:
-            runs.append((text, is_marked))
-    return runs, max(0, len(words) - limit)
+    positions = range(min(len(words), limit))
+    runs = [
+        (" ".join(shorten(words[position], MAX_WORD) for position in run), is_marked)
+        for is_marked, run in groupby(positions, key=set(divergent).__contains__)
+    ]
+    return runs, len(words) - len(positions)
 
 
 def _limit(pairs: list[dict[str, object]]) -> list[dict[str, object]]:

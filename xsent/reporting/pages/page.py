@@ -25,16 +25,10 @@ from xsent.atomic import write_text
 log = logging.getLogger(__name__)
 
 # Kinds of pages; a comparison replaces only a comparison.
-RUN, COMPARISON, SEARCH, FILTER, FIGURES = (
-    "xsent report",
-    "xsent compare",
-    "xsent search",
-    "xsent filter",
-    "xsent figures",
-)
+RUN, COMPARISON = "xsent report", "xsent compare"
+SEARCH, FILTER, FIGURES = "xsent search", "xsent filter", "xsent figures"
 MAX_BYTES = 4_900_000  # of a page
-MAX_CELL = 300  # characters
-LONG_CELL = 40  # characters from which a cell wraps
+MAX_TEXT = 300  # characters of a shortened text
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])  # of the specifications that Altair writes
 CACHE = Path(os.environ.get("XSENT_CACHE", Path.home() / ".cache" / "xsent"))
 
@@ -47,30 +41,6 @@ templates = Environment(
 )
 
 
-class Cell(NamedTuple):
-    """Table cell with HTML attributes."""
-
-    text: str
-    attributes: Mapping[str, str]
-
-
-class Row(NamedTuple):
-    """Table row; the first cell is its heading."""
-
-    cells: Sequence[str | Cell]
-    attributes: Mapping[str, str] = {}
-
-
-class Table(NamedTuple):
-    """Table in a box that scrolls; ``source`` is the file with all ``total`` rows."""
-
-    label: str
-    header: Sequence[str]
-    rows: Sequence[Row]
-    total: int
-    source: str
-
-
 class Section(NamedTuple):
     """Section of a page, rendered from ``<template>.html``."""
 
@@ -81,54 +51,53 @@ class Section(NamedTuple):
     charts: Mapping[str, Any] | None = None  # by id of a data block, what ``page.js`` draws
 
 
-def shorten(text: str, limit: int = MAX_CELL) -> str:
+def shorten(text: str, limit: int = MAX_TEXT) -> str:
     """Cut a text to ``limit`` characters, the last of them an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def text_cell(text: str) -> Cell:
-    """Shortened text that wraps when it is long."""
-    return Cell(shorten(text), {"class": "long"} if len(text) > LONG_CELL else {})
-
-
-def generator(kind: str) -> str:
-    """Element near the beginning of a page that names its kind."""
-    return f'<meta name="generator" content="{kind}">'
-
-
-def write_page(path: Path, *, title: str, kind: str, summary: Markup, sections: Sequence[Section]) -> Path:
+def write_page(path: Path, *, title: str, kind: str, summary: Markup, sections: Sequence[Section | None]) -> Path:
     """Write a page and return ``path``. The same arguments give the same bytes.
 
-    A section that makes the page larger than 5 MB is replaced by a note, the largest first.
+    None is no section. A section that makes the page larger than 5 MB is replaced by a note, the largest first.
     """
-    page = templates.get_template("page.html")
     script, style = _template_source("page.js"), _template_source("page.css")
-    rendered = [_render(section) for section in sections]
-    has_charts = any(section.charts for section in sections)
+    parts = [_render(section) for section in sections if section is not None]
+    has_charts = any(part["blocks"] for part in parts)
     scripts = [script, vega()] if has_charts else [script]
-    blocks = {"vega": pack(vega().encode())} if has_charts else {}
-    sizes = [len(part.html) + sum(map(len, part.blocks.values())) for part in rendered]
+    blocks = {"vega": _pack(vega())} if has_charts else {}
+    sizes = [len(part["html"]) + sum(map(len, part["blocks"].values())) for part in parts]
     limit = MAX_BYTES - len(script) - len(style) - sum(map(len, blocks.values()))
     while sum(sizes) > limit:
         largest = sizes.index(max(sizes))
-        note = Markup(templates.get_template("too_large.html").render())
-        rendered[largest] = rendered[largest]._replace(html=note, blocks={})
+        parts[largest] |= {"html": Markup(templates.get_template("too_large.html").render()), "blocks": {}}
         sizes[largest] = 0
-    for part in rendered:
-        blocks |= part.blocks
-    text = page.render(
+    for part in parts:
+        blocks |= part["blocks"]
+    digests = [base64.b64encode(hashlib.sha256(source.encode()).digest()).decode("ascii") for source in scripts]
+    text = templates.get_template("page.html").render(
         title=title,
-        generator=Markup(generator(kind)),
-        digests=" ".join(f"'sha256-{_digest(source)}'" for source in scripts),
+        kind=kind,
+        digests=digests,
         style=Markup(style),
         script=Markup(script),
         summary=summary,
-        sections=rendered,
+        sections=parts,
         blocks=blocks,
     )
     write_text(path, text)
     log.info("%s: %.1f MB", path, path.stat().st_size / 1e6)
     return path
+
+
+def _render(section: Section) -> dict[str, Any]:
+    html = templates.get_template(f"{section.template}.html").render(section.context, key=section.key)
+    # JSON cannot represent NaN and infinity.
+    packed = {
+        name: _pack(json.dumps(block, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+        for name, block in (section.charts or {}).items()
+    }
+    return {"key": section.key, "title": section.title, "html": Markup(html), "blocks": packed}
 
 
 @contextmanager
@@ -140,32 +109,14 @@ def log_page_errors(path: Path) -> Iterator[None]:
         log.warning("%s: page not written; all other results are complete", path, exc_info=True)
 
 
-class _Rendered(NamedTuple):
-    key: str
-    title: str
-    html: Markup
-    blocks: dict[str, str]
-
-
-def _render(section: Section) -> _Rendered:
-    html = templates.get_template(f"{section.template}.html").render(section.context, key=section.key)
-    blocks = {name: pack(to_json(block).encode()) for name, block in (section.charts or {}).items()}
-    return _Rendered(section.key, section.title, Markup(html), blocks)
-
-
 def macro(name: str, *arguments: object) -> Markup:
     """HTML of a macro of ``macros.html``."""
     return Markup(getattr(templates.get_template("macros.html").module, name)(*arguments))
 
 
-def to_json(value: object) -> str:
-    """Compact JSON. Raises ``ValueError`` on NaN and infinity, which JSON cannot represent."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def pack(content: bytes) -> str:
+def _pack(content: str) -> str:
     """Gzip and Base64: small, the same on every call, and free of characters that HTML would interpret."""
-    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode("ascii")
 
 
 @cache
@@ -188,7 +139,3 @@ def vega() -> str:
 def _template_source(name: str) -> str:
     assert templates.loader is not None
     return templates.loader.get_source(templates, name)[0]
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

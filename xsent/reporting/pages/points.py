@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import langcodes
 import numpy as np
 
-from xsent.reporting.pages.charts import COLOURS, PLANE, SHAPES, Look, Text, chart, mark_look, plane_spec
+from xsent.reporting.pages.charts import COLOURS, PLANE, SHAPES, Look, Text, columns_of, mark_look, plane_spec
 from xsent.reporting.pages.page import Section, shorten
 from xsent.reporting.pages.run_folder import RunFiles
 from xsent.reporting.plots.panels import PairFigure
@@ -28,39 +29,48 @@ def pictures_section(runs: Mapping[str, RunFiles]) -> Section | None:
     points = {name: run.points for name, run in runs.items() if run.points is not None and run.points.sentences}
     if not points:
         return None
-    languages = sorted({language for drawn_points in points.values() for language in drawn_points.languages})
+    languages = sorted({language for drawn in points.values() for language in drawn.languages})
     looks = {language: mark_look(number) for number, language in enumerate(languages)}
     keys: dict[tuple[str, str], int] = {}  # the same sentence has the same key in every run
-    shared: dict[str, list[Any]] = {}
-    charts, figures = {}, []
+    shared: dict[str, object] = {}
+    charts: dict[str, object] = {}
+    figures = []
     for number, (run, drawn) in enumerate(points.items()):
         rows = _sample(len(drawn.sentences))
         sentences = [(drawn.languages[row], drawn.sentences[row]) for row in rows]
-        shared[f"key{number}"] = [keys.setdefault(sentence, len(keys)) for sentence in sentences]
-        shared[f"text{number}"] = [shorten(text) for _, text in sentences]
-        shared[f"series{number}"] = [language for language, _ in sentences]
-        shared[f"tag{number}"] = [_tag(language) for language, _ in sentences]
-        shared[f"look{number}"] = [languages.index(language) for language, _ in sentences]
-        columns = {name: f"{name}{number}" for name in ("key", "text", "series", "tag", "look")}
-        for method, panels in drawn.methods.items():
-            for space, panel in panels.items():
-                chart_id = f"{number} {method} {space}"
-                x, y = _plane([panel["points"][row] for row in rows] if panel["points"] else [])
-                if x:
-                    charts[chart_id] = chart("plane", {**columns, "x": x, "y": y, "space": [space] * len(x)})
-                title = f"{run}: {space}" if len(points) > 1 else space
-                data = {"method": method, "space": space}
-                figures.append({"id": chart_id, "title": title, "note": panel["note"], "data": data, "empty": not x})
-    longest = max(len(drawn_points.sentences) for drawn_points in points.values())
+        columns = columns_of(
+            [
+                {
+                    "key": keys.setdefault((language, text), len(keys)),
+                    "text": shorten(text),
+                    "series": language,
+                    "tag": _tag(language),
+                    "look": languages.index(language),
+                }
+                for language, text in sentences
+            ]
+        )
+        shared |= {f"{name}{number}": column for name, column in columns.items()}
+        names = {name: f"{name}{number}" for name in columns}
+        for method, space, panel in (
+            (method, space, panel) for method, panels in drawn.methods.items() for space, panel in panels.items()
+        ):
+            figure = {
+                "id": f"{number} {method} {space}",
+                "title": f"{run}: {space}" if len(points) > 1 else space,
+                "note": panel["note"],
+                "data": {"method": method, "space": space},
+            }
+            chosen = [panel["points"][row] for row in rows] if panel["points"] else []
+            figures.append(_add_chart(charts, figure, chosen, {**names, "space": [space] * len(rows)}))
+    longest = max(len(drawn.sentences) for drawn in points.values())
     context = {
-        "block": "points",
         "pairs": {},
-        "methods": _distinct(method for drawn_points in points.values() for method in drawn_points.methods),
-        "spaces": _distinct(space for drawn_points in points.values() for space in drawn_points.spaces),
+        "methods": list(dict.fromkeys(method for drawn in points.values() for method in drawn.methods)),
+        "spaces": list(dict.fromkeys(space for drawn in points.values() for space in drawn.spaces)),
         "looks": looks,
         "sampled": (MAX_SENTENCES, longest) if longest > MAX_SENTENCES else None,
         "figures": figures,
-        "zoom": False,
     }
     tip = [Text("{series}, {space}", small=True), Text("{text}", lang="tag")]
     specs = {"plane": plane_spec(list(looks.values()), zoom=False, tip=tip)}
@@ -79,35 +89,28 @@ def study_section(figures: Sequence[PairFigure]) -> Section:
         Text("{other_text}", lang="other_tag"),
     ]
     specs = {"plane": plane_spec(list(looks.values()), zoom=True, tip=tip)}
-    blocks, entries = {}, []
-    for figure in figures:
-        name = figure.sides.name
-        charts, shared = {}, _shared(figure, series)
-        for panel, projections in figure.panels.items():
-            for method in METHODS:
-                x, y = _plane(projections[method].points)
-                if x:
-                    names = {name: name for name in shared if name != "sentences"}
-                    charts[f"{panel} {method}"] = chart("plane", {**names, "x": x, "y": y})
-                data = {"method": method, "pair": name}
-                note = projections[method].note
-                entries.append({"id": f"{panel} {method}", "title": panel, "note": note, "data": data, "empty": not x})
+    blocks, entries, pairs = {}, [], {}
+    for drawn in figures:
+        name, languages, sentences = drawn.sides
+        pairs[name] = f"{'-'.join(languages)} ({len(sentences[0]):,} pairs)"
+        charts: dict[str, object] = {}
+        shared = _shared(drawn, series)
+        names = {name: name for name in shared if name != "sentences"}
+        for panel, method in product(drawn.panels, METHODS):
+            points, note = drawn.panels[panel][method]
+            data = {"method": method, "pair": name}
+            figure = {"id": f"{panel} {method}", "title": panel, "note": note, "data": data}
+            entries.append(_add_chart(charts, figure, points, names))
         blocks[f"points-{name}"] = {"specs": specs, "charts": charts, "shared": shared}
     context = {
-        "block": "points",
-        "pairs": {figure.sides.name: _pair_label(figure) for figure in figures},
+        "pairs": pairs,
         "methods": list(reversed(METHODS)),
         "spaces": [],
         "looks": looks,
         "sampled": None,
         "figures": entries,
-        "zoom": True,
     }
     return Section("figures", "Figures", "points", context, blocks)
-
-
-def _pair_label(figure: PairFigure) -> str:
-    return f"{'-'.join(figure.sides.languages)} ({len(figure.sides.sentences[0]):,} pairs)"
 
 
 def _series_names(figures: Sequence[PairFigure]) -> list[str]:
@@ -117,24 +120,42 @@ def _series_names(figures: Sequence[PairFigure]) -> list[str]:
     return [f"{space}, {names[side]}" for space, side in figures[0].series]
 
 
-def _shared(figure: PairFigure, series: Sequence[str]) -> dict[str, Any]:
+def _shared(figure: PairFigure, series: Sequence[str]) -> dict[str, object]:
     """Columns that all charts of a language pair share, a row for each series and sentence; each text once."""
     languages, sentences = figure.sides.languages, figure.sides.sentences
     count = len(sentences[0])
     rows = [(number, space, side, row) for number, (space, side) in enumerate(figure.series) for row in range(count)]
+    columns = columns_of(
+        [
+            {
+                "key": number * count + row,
+                "partner": (number ^ 1) * count + row,
+                "look": number,
+                "series": series[number],
+                "what": f"{space}, {languages[side]}",
+                "other_what": f"translation, {languages[1 - side]}",
+                "tag": _tag(languages[side]),
+                "other_tag": _tag(languages[1 - side]),
+            }
+            for number, space, side, row in rows
+        ]
+    )
     return {
-        "key": [number * count + row for number, _, _, row in rows],
-        "partner": [(number ^ 1) * count + row for number, _, _, row in rows],
-        "look": [number for number, *_ in rows],
-        "series": [series[number] for number, *_ in rows],
-        "what": [f"{space}, {languages[side]}" for _, space, side, _ in rows],
-        "other_what": [f"translation, {languages[1 - side]}" for _, _, side, _ in rows],
+        **columns,
         "sentences": [shorten(text) for side in sentences for text in side],
         "text": {"list": "sentences", "rows": [side * count + row for _, _, side, row in rows]},
         "other_text": {"list": "sentences", "rows": [(1 - side) * count + row for _, _, side, row in rows]},
-        "tag": [_tag(languages[side]) for _, _, side, _ in rows],
-        "other_tag": [_tag(languages[1 - side]) for _, _, side, _ in rows],
     }
+
+
+def _add_chart(
+    charts: dict[str, object], figure: Mapping[str, Any], points: Any, columns: Mapping[str, object]
+) -> dict[str, object]:
+    """Add the chart of a projection unless it has no points; returns the figure as ``points.html`` shows it."""
+    x, y = _plane(points)
+    if x:
+        charts[figure["id"]] = {"spec": "plane", "columns": {**columns, "x": x, "y": y}}
+    return {**figure, "empty": not x}
 
 
 def _plane(points: Any) -> tuple[list[int], list[int]]:
@@ -152,10 +173,6 @@ def _sample(count: int) -> list[int]:
     """At most ``MAX_SENTENCES`` rows, evenly from all."""
     size = min(MAX_SENTENCES, count)
     return [number * count // size for number in range(size)]
-
-
-def _distinct(values: Any) -> list[str]:
-    return list(dict.fromkeys(values))
 
 
 def _tag(language: str) -> str:

@@ -11,31 +11,28 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
+from numpy.typing import NDArray
 
 from xsent.reporting.metrics import HEADER
 from xsent.reporting.plots.embeddings import POINTS
 from xsent.reporting.secrets import MASK, redact
 
-METRICS, CONFIG, ENVIRONMENT, CURVES, DETAILS = (
-    "metrics.json",
-    "config.yaml",
-    "environment.json",
-    "metrics.csv",
-    "details.csv",
-)
+METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
+CURVES, DETAILS = "metrics.csv", "details.csv"
 MAX_CELL = 2**31 - 1  # characters; the csv module's own limit of 131,072 is less than a document
 CONFIG_GROUPS = ("recipe", "encoder", "data", "evaluator")  # mappings or absent
 NUMBERS = ("epochs", "batches", "seconds", "best")
 UNREAD_MAPPING = re.compile(r"(?<!\$)\{")  # a mapping that YAML read as text; ``${`` begins an interpolation
 
 
-class Logged(NamedTuple):
-    """Values logged under one name, in the order of the file."""
+class LoggedValue(NamedTuple):
+    """Value of one step."""
 
-    steps: list[int]
-    epochs: list[int]
-    values: list[float]  # may be NaN or infinite
+    step: int
+    epoch: int
+    value: float  # may be NaN or infinite
 
 
 class Points(NamedTuple):
@@ -60,7 +57,7 @@ class RunFiles(NamedTuple):
     about: dict[str, Any]  # environment, digests and seed; of a finished run epochs, seconds and the like
     metrics: dict[str, float]  # NaN where the file has null
     expected: dict[str, float]  # the paper's figures, named as ours
-    logged: dict[str, Logged]
+    logged: dict[str, list[LoggedValue]]  # by name, in the order of the file
     details: list[list[str]]  # header and rows; [] without details.csv
     charts: list[Path]
     tables: list[Path]
@@ -79,25 +76,22 @@ def read_run(folder: Path) -> RunFiles:
     Raises:
         ValueError: no run in the folder, or a damaged file; names the file, what was expected and what was found.
     """
-    if not folder.is_dir():
-        raise ValueError(f"{folder}: expected the folder of a run, found {'a file' if folder.exists() else 'nothing'}")
+    kind = "a file" if folder.exists() else "nothing"
+    _check(folder, folder.is_dir(), f"the folder of a run, found {kind}")
     metrics, config_file = folder / METRICS, folder / CONFIG
     finished = metrics.is_file()
-    if not finished and not config_file.is_file():
-        raise ValueError(
-            f"{folder}: expected the folder of a run, found neither {METRICS} (of a finished run) nor {CONFIG} in it"
-        )
+    missing = f"found neither {METRICS} (of a finished run) nor {CONFIG} in it"
+    _check(folder, finished or config_file.is_file(), f"the folder of a run, {missing}")
     about_file = metrics if finished else folder / ENVIRONMENT
     content: dict[str, Any] = _read_object(about_file) if about_file.is_file() else {}
-    if finished and "metrics" not in content:
-        raise ValueError(f"{metrics}: expected an entry `metrics` of figures by name")
+    _check(metrics, not finished or "metrics" in content, "an entry `metrics` of figures by name")
     figures, expected = content.pop("metrics", {}), content.pop("expected", {})
     files = content.pop("files", None)
     config = content.pop("config", None)
     _check_config(config or {}, about_file)
     _check_about(content, about_file)
     if not config:
-        config = _read_mapping(config_file)
+        config = _read_yaml(config_file) if config_file.is_file() else {}
         _check_config(config, config_file)
     is_evaluation = finished and "recipe" not in config
     return RunFiles(
@@ -117,31 +111,33 @@ def read_run(folder: Path) -> RunFiles:
     )
 
 
-def _check_config(config: object, path: Path) -> None:
-    if not isinstance(config, Mapping):
-        raise ValueError(f"{path}: expected the config as a mapping, found {type(config).__name__}")
+def _check(place: object, is_valid: bool, expected: str, *values: object) -> None:
+    if not is_valid:
+        raise ValueError(f"{place}: expected {expected}" + "".join(f", found {value!r:.200}" for value in values))
+
+
+def _check_config(config: Any, path: Path) -> None:
+    _check(path, isinstance(config, Mapping), "the config as a mapping", config)
     for group in CONFIG_GROUPS:
-        if not isinstance(config.get(group), Mapping | None):
-            raise ValueError(f"{path}: expected {group} of the config as a mapping, found {config[group]!r}")
+        value = config.get(group)
+        _check(path, isinstance(value, Mapping | None), f"{group} of the config as a mapping", value)
 
 
 def _check_about(about: Mapping[str, Any], path: Path) -> None:
     for name in NUMBERS:
-        if not isinstance(about.get(name), int | float | None):
-            raise ValueError(f"{path}: expected a number as {name}, found {about[name]!r}")
-    if not isinstance(about.get("packages"), Mapping | None):
-        raise ValueError(f"{path}: expected packages by name, found {about['packages']!r}")
+        _check(path, isinstance(about.get(name), int | float | None), f"a number as {name}", about.get(name))
+    packages = about.get("packages")
+    _check(path, isinstance(packages, Mapping | None), "packages by name", packages)
 
 
-def _figures(figures: object, path: Path, entry: str) -> dict[str, float]:
+def _figures(figures: Any, path: Path, entry: str) -> dict[str, float]:
     """Figures by name, null as NaN."""
-    if not isinstance(figures, Mapping):
-        raise ValueError(f"{path}: expected figures by name in `{entry}`, found {type(figures).__name__}")
+    _check(path, isinstance(figures, Mapping), f"figures by name in `{entry}`", figures)
     for name, value in figures.items():
-        if len(name.split("/")) not in (4, 5):
-            raise ValueError(f"{path}: {entry}: expected test/<evaluator>[/<space>]/<item>/<metric>, found {name!r}")
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ValueError(f"{path}: {entry}: expected a number or null as {name}, found {value!r}")
+        has_form = len(name.split("/")) in (4, 5)
+        _check(path, has_form, f"test/<evaluator>[/<space>]/<item>/<metric> in `{entry}`", name)
+        is_number = isinstance(value, int | float | None) and not isinstance(value, bool)
+        _check(path, is_number, f"a number or null as {name} in `{entry}`", value)
     return {name: math.nan if value is None else float(value) for name, value in figures.items()}
 
 
@@ -156,18 +152,8 @@ def _read_object(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: expected JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise ValueError(f"{path}: expected a JSON object, found {type(value).__name__}")
-    return value
-
-
-def _read_mapping(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    value = _read_yaml(path)
-    if not isinstance(value, dict):
-        raise ValueError(f"{path}: expected a mapping, found {type(value).__name__}")
-    return value
+    _check(path, isinstance(value, dict), "a JSON object", value)
+    return dict(value)
 
 
 def _read_yaml(path: Path) -> Any:
@@ -191,26 +177,23 @@ def csv_rows(path: Path) -> Iterator[list[str]]:
         csv.field_size_limit(default_limit)
 
 
-def _read_logged(path: Path) -> dict[str, Logged]:
-    logged: dict[str, Logged] = {}
-    bad: tuple[int, list[str]] | None = None
+def _read_logged(path: Path) -> dict[str, list[LoggedValue]]:
+    logged: dict[str, list[LoggedValue]] = {}
+    columns = ",".join(HEADER)
+    torn: tuple[int, list[str]] | None = None
     for number, row in enumerate(csv_rows(path), start=1):
         if number == 1:
-            if row != HEADER:
-                raise ValueError(f"{path}:1: expected the header {','.join(HEADER)}, found {','.join(row)}")
+            _check(f"{path}:1", row == HEADER, f"the header {columns}, found {','.join(row)}")
             continue
-        if bad is not None:  # only the last line may be torn, by a kill
-            raise ValueError(f"{path}:{bad[0]}: expected {','.join(HEADER)}, found {','.join(bad[1])}")
+        if torn is not None:  # only the last line may be torn, by a kill
+            raise ValueError(f"{path}:{torn[0]}: expected {columns}, found {','.join(torn[1])}")
         try:
-            step_text, epoch_text, name, value_text = row
-            step, epoch, value = int(step_text), int(epoch_text), float(value_text)
+            step, epoch, name, value = row
+            logged_value = LoggedValue(int(step), int(epoch), float(value))
         except ValueError:
-            bad = number, row
+            torn = number, row
             continue
-        steps, epochs, values = logged.setdefault(name, Logged([], [], []))
-        steps.append(step)
-        epochs.append(epoch)
-        values.append(value)
+        logged.setdefault(name, []).append(logged_value)
     return logged
 
 
@@ -218,41 +201,25 @@ def _read_points(path: Path) -> Points | None:
     if not path.is_file():
         return None
     content = _read_object(path)
-    are_texts = all(_are_texts(content.get(name)) for name in ("sentences", "languages"))
-    if not (are_texts and _are_panels(content.get("methods"))):
-        raise ValueError(f"{path}: expected sentences, languages, and by method and space a note and finite points")
-    points = Points(content["sentences"], content["languages"], content["methods"])
-    panels = [panel["points"] for by_space in points.methods.values() for panel in by_space.values()]
-    sizes = {len(panel) for panel in panels if panel}
-    if sizes | {len(points.languages)} > {len(points.sentences)}:
-        raise ValueError(
-            f"{path}: expected as many languages and points as sentences ({len(points.sentences)}), found"
-            f" {len(points.languages)} languages and {', '.join(map(str, sorted(sizes)))} points"
-        )
+    try:
+        points = Points(content["sentences"], content["languages"], content["methods"])
+        panels = [panel for by_space in points.methods.values() for panel in by_space.values()]
+        texts = [*points.sentences, *points.languages, *(panel["note"] for panel in panels)]
+        arrays = [np.array(panel["points"]) for panel in panels if panel["points"] != []]
+        are_lists = isinstance(points.sentences, list) and isinstance(points.languages, list)
+        is_valid = are_lists and all(isinstance(text, str) for text in texts) and all(map(_are_points, arrays))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        is_valid = False
+    _check(path, is_valid, "sentences, languages, and by method and space a note and finite points")
+    sizes = {len(points.languages), *map(len, arrays)}
+    counts = f"{len(points.languages)} languages and {', '.join(str(len(array)) for array in arrays)} points"
+    expected = f"as many languages and points as sentences ({len(points.sentences)}), found {counts}"
+    _check(path, sizes == {len(points.sentences)}, expected)
     return points
 
 
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def _are_panels(methods: object) -> bool:
-    if not isinstance(methods, dict) or not all(isinstance(panels, dict) for panels in methods.values()):
-        return False
-    return all(_is_panel(panel) for panels in methods.values() for panel in panels.values())
-
-
-def _is_panel(panel: object) -> bool:
-    if not isinstance(panel, dict) or not isinstance(panel.get("note"), str):
-        return False
-    points = panel.get("points")
-    return isinstance(points, list) and all(map(_is_point, points))
-
-
-def _is_point(point: object) -> bool:
-    if not isinstance(point, list) or len(point) != 2:
-        return False
-    return all(isinstance(value, int | float) and math.isfinite(value) for value in point)
+def _are_points(array: NDArray[Any]) -> bool:
+    return array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "if" and bool(np.isfinite(array).all())
 
 
 def _command(folder: Path, *, trains: bool) -> str | None:
@@ -261,8 +228,7 @@ def _command(folder: Path, *, trains: bool) -> str | None:
     if not path.is_file():
         return None
     overrides = _read_yaml(path) or []
-    if not isinstance(overrides, list):
-        raise ValueError(f"{path}: expected a list of overrides, found {type(overrides).__name__}")
+    _check(path, isinstance(overrides, list), "a list of overrides", overrides)
     program = "train.py" if trains else "evaluate.py"
     return shlex.join(["python", program, *(_mask_override(str(override)) for override in overrides)])
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,11 +11,12 @@ from typing import Any
 import yaml
 
 from xsent.reporting.pages.curves import curves_section
-from xsent.reporting.pages.page import RUN, Cell, Row, Section, Table, macro, shorten, text_cell, write_page
+from xsent.reporting.pages.page import RUN, Section, macro, shorten, write_page
 from xsent.reporting.pages.points import pictures_section
 from xsent.reporting.pages.run_folder import RunFiles, csv_rows, read_run
-from xsent.reporting.tables.published import Published, published_tables
-from xsent.reporting.tables.results import ResultCell, columns, decimals, result_cells
+from xsent.reporting.tables.published import published_tables
+from xsent.reporting.tables.results import figure_cells, grid
+from xsent.reporting.tables.table import Cell, Row, Table, text_row
 
 REPORT = "report.html"
 MAX_ROWS = 2_000  # of a table
@@ -54,7 +53,7 @@ def write_report(folder: Path) -> Path:
         title=title,
         kind=RUN,
         summary=macro("run_summary", headline(run), run.finished),
-        sections=[section for section in sections if section is not None],
+        sections=sections,
     )
 
 
@@ -65,63 +64,23 @@ def results_section(run: RunFiles) -> Section | None:
     """Tables of all figures, the paper's beside ours; None where the run has not finished."""
     if not run.finished:
         return None
+    header, rows = grid(run.metrics, run.expected)
     every = [
-        Row([name, value_cell(value, name), *_paper_cells(value, run.expected.get(name), name)], row_text(name))
+        Row([Cell(name), *figure_cells(name, value, run.expected.get(name))])
         for name, value in islice(run.metrics.items(), MAX_ROWS)
     ]
-    header = ["metric", "ours", "paper", "difference"]
+    published = published_tables(_published_config(run), run.metrics)
     context = {
-        "grid": _grid(run),
-        "every": Table("every figure", header, every, len(run.metrics), "results.csv"),
+        "grid": Table("Results", header, rows[:MAX_ROWS], len(rows), "results.csv"),
+        "every": Table(
+            "Every figure", ["metric", "ours", "paper", "difference"], every, len(run.metrics), "results.csv"
+        ),
         "published": [
-            _published(table, run.metrics) for table in published_tables(_published_config(run), run.metrics)
+            Table(table.title, table.header, rows := [*table.rows, *table.ours], len(rows), "published.md")
+            for table in published
         ],
     }
     return Section("results", "Results", "results", context)
-
-
-def row_text(name: str, *, bold: bool = False) -> dict[str, str]:
-    """Attributes of a row that the filter finds by the words of ``name``."""
-    return {"data-text": name.replace("/", " ").lower(), **({"class": "mean"} if bold else {})}
-
-
-def value_text(value: float, metric: str) -> str:
-    """A figure with the decimals of its metric; ``none`` for a value that is not finite."""
-    return f"{value:.{decimals(metric)}f}" if math.isfinite(value) else "none"
-
-
-def value_cell(value: float, metric: str, **attributes: str) -> Cell:
-    """Cell with the name of the metric and its full value in attributes."""
-    exact = json.dumps(value) if math.isfinite(value) else "null"
-    return Cell(value_text(value, metric), {"data-metric": metric, "data-value": exact, **attributes})
-
-
-def _grid(run: RunFiles) -> Table:
-    """Items down and spaces across, as ``results.md`` has them."""
-    results = result_cells(run.metrics, run.expected)
-    by_position = {(result.row, result.column): result for result in results}
-    spaces, compared, header = columns(results)
-    names = list(dict.fromkeys(result.row for result in results))
-    rows = []
-    for name in names[:MAX_ROWS]:
-        cells = [cell for space in spaces for cell in _grid_cells(by_position.get((name, space)), space in compared)]
-        rows.append(Row([name, *cells], row_text(name, bold=" mean " in name)))
-    return Table("results", header, rows, len(names), "results.csv")
-
-
-def _grid_cells(result: ResultCell | None, with_paper: bool) -> list[str | Cell]:
-    if result is None:
-        return ["", "", ""] if with_paper else [""]
-    ours = value_cell(result.ours, result.metric)
-    return [ours, *_paper_cells(result.ours, result.paper, result.metric)] if with_paper else [ours]
-
-
-def _paper_cells(ours: float, paper: float | None, metric: str) -> list[str | Cell]:
-    """The paper's figure, and ours less the paper's."""
-    if paper is None:
-        return ["", ""]
-    difference = f"{ours - paper:+.{decimals(metric)}f}" if math.isfinite(ours) else ""
-    return [Cell(f"{paper:.{decimals(metric)}f}", {"class": "paper"}), Cell(difference, {"class": "delta"})]
 
 
 def _published_config(run: RunFiles) -> list[Mapping[str, Any]]:
@@ -132,14 +91,6 @@ def _published_config(run: RunFiles) -> list[Mapping[str, Any]]:
             message = f"published: expected tables of title, columns and rows, found {table!r:.200}"
             raise ValueError(f"{run.folder}: {message}")
     return list(tables)
-
-
-def _published(published: Published, metrics: Mapping[str, float]) -> Table:
-    rows = [Row([shorten(text) for text in line]) for line in published.rows]
-    for (label, *texts), (_, *names) in zip(published.ours, published.metrics, strict=True):
-        cells = [value_cell(metrics[name], name) if name else text for text, name in zip(texts, names, strict=True)]
-        rows.append(Row([label, *cells], {"class": "ours"}))
-    return Table(published.title, published.header, rows, len(rows), "published.md")
 
 
 # ---- charts and tables of the evaluators
@@ -165,18 +116,15 @@ def _details_section(run: RunFiles) -> Section | None:
         return None
     tables = []
     if run.details:
-        header, *rows = run.details
-        tables.append(_text_table("Conditions of each figure", header, rows[:MAX_ROWS], len(rows), "details.csv"))
+        header, *rows = map(text_row, run.details)
+        label = "Conditions of each figure"
+        tables.append(Table(label, header.texts, rows[:MAX_ROWS], len(rows), "details.csv"))
     for path in run.tables:
         lines = csv_rows(path)
-        header, first = next(lines, []), list(islice(lines, FIRST_ROWS))
+        columns, first = next(lines, []), [text_row(line) for line in islice(lines, FIRST_ROWS)]
         total = len(first) + sum(1 for _ in lines)
-        tables.append(_text_table(path.stem, header, first, total, f"tables/{path.name}"))
+        tables.append(Table(path.stem, columns, first, total, f"tables/{path.name}"))
     return Section("details", "Details", "details", {"tables": tables})
-
-
-def _text_table(label: str, header: Sequence[str], rows: Sequence[Sequence[str]], total: int, source: str) -> Table:
-    return Table(label, header, [Row([text_cell(text) for text in row]) for row in rows], total, source)
 
 
 # ---- what ran

@@ -11,19 +11,19 @@ import numpy as np
 from xsent.reporting.pages.charts import (
     COLOURS,
     DASHES,
-    SHAPES,
     Look,
     chart,
     history_spec,
     importance_spec,
+    mark_look,
     parallel_spec,
 )
 from xsent.reporting.pages.page import SEARCH, Section, macro, write_page
+from xsent.reporting.tables.table import Cell, Row, Table
 
 Value = None | bool | int | float | str
-STATES = {"complete": "finished", "pruned": "pruned", "fail": "failed", "running": "running"}
-# Colour and shape of each state.
-STATE_LOOKS = {"complete": 0, "pruned": 4, "fail": 6, "running": 3}
+# Text and number of the look of each state.
+STATES = {"complete": ("finished", 0), "pruned": ("pruned", 4), "fail": ("failed", 6), "running": ("running", 3)}
 
 
 class StudyTrial(NamedTuple):
@@ -65,7 +65,10 @@ def write_study(
         commands: ``search`` continues the search, ``best`` trains the best trial again.
     """
     best = best_trial(trials, is_max=is_max)
+    states = [trial.state for trial in trials]
     names = list(dict.fromkeys(name for trial in trials for name in trial.values))
+    axes = {f"{name} (logarithmic)" if name in logarithmic else name: name for name in names}
+    ranked = sorted((trial for trial in trials if trial.value is not None), key=lambda trial: _rank(trial, is_max))
     specs, charts = {}, {}
     if trials:
         specs["history"] = history_spec(has_best=best is not None)
@@ -73,34 +76,36 @@ def write_study(
     if importance:
         specs["importance"] = importance_spec(len(importance))
         charts["importance"] = chart("importance", _importance(importance))
-    axes = [f"{axis} (logarithmic)" if axis in logarithmic else axis for axis in names] + [monitor]
-    if names and any(trial.value is not None for trial in trials):
-        specs["parallel"] = parallel_spec(axes)
-        charts["parallel"] = chart("parallel", _parallel(trials, names, axes, logarithmic, is_max=is_max))
-    looks = {
-        STATES[state]: Look(COLOURS[number], shape=SHAPES[number])
-        for state, number in STATE_LOOKS.items()
-        if any(trial.state == state for trial in trials)
-    }
+    if names and ranked:
+        specs["parallel"] = parallel_spec([*axes, monitor])
+        charts["parallel"] = chart("parallel", _parallel(ranked, axes, monitor, logarithmic))
+    looks = {text: mark_look(number) for state, (text, number) in STATES.items() if state in states}
     looks["best so far"] = Look(COLOURS[4], DASHES[1])
-    context = {
-        "monitor": monitor,
-        "looks": looks,
-        "why_no_importance": why_no_importance,
-        "charts": list(charts),
-    }
-    table = {
-        "header": ["trial", "state", monitor, "epochs", "seconds of its last process", *names],
-        "trials": [_row(trial, names, is_best=trial is best) for trial in trials],
-    }
-    sections = [
-        Section(
-            "study", "Search", "search", context, {"study": {"specs": specs, "charts": charts}} if charts else None
-        ),
-        Section("trials", "Trials", "trials", table),
+    context = {"monitor": monitor, "looks": looks, "why_no_importance": why_no_importance, "charts": list(charts)}
+    blocks = {"study": {"specs": specs, "charts": charts}} if charts else None
+    header = ["trial", "state", monitor, "epochs", "seconds of its last process", *names]
+    rows = [_row(trial, names, is_best=trial is best) for trial in trials]
+    table = Table("trials", header, rows, len(rows), "trials.csv")
+    counts = ", ".join(f"{states.count(state)} {text}" for state, (text, _) in STATES.items() if state in states)
+    facts = [
+        ("optimised", f"the {'highest' if is_max else 'lowest'} {monitor}", False),
+        ("trials", f"{len(trials)}: {counts}" if trials else "0", False),
     ]
-    summary = macro("facts", _facts(trials, monitor=monitor, is_max=is_max, best=best, commands=commands))
-    return write_page(path, title=f"Search {name}", kind=SEARCH, summary=summary, sections=sections)
+    if best is not None:
+        facts.append(("best", f"{_text(best.value)}, by trial {best.number}", False))
+        facts.append(("with", ", ".join(f"{name} = {_text(value)}" for name, value in best.values.items()), False))
+    labels = {"search": "continue with", "best": "train the best with"}
+    facts += [(labels[kind], command, True) for kind, command in commands.items()]
+    return write_page(
+        path,
+        title=f"Search {name}",
+        kind=SEARCH,
+        summary=macro("facts", facts),
+        sections=[
+            Section("study", "Search", "search", context, blocks),
+            Section("trials", "Trials", "trials", {"table": table}),
+        ],
+    )
 
 
 def best_trial(trials: Sequence[StudyTrial], *, is_max: bool) -> StudyTrial | None:
@@ -114,77 +119,53 @@ def _rank(trial: StudyTrial, is_max: bool) -> tuple[float, bool, int]:
     return (trial.value or 0.0) * (-1 if is_max else 1), trial.state != "complete", trial.number
 
 
-def _tooltip(trials: Sequence[StudyTrial]) -> dict[str, list[str]]:
-    """Columns of the tooltip's texts."""
-    settings = [
-        ", ".join(f"{name} = {_text(value) or 'null'}" for name, value in trial.values.items()) for trial in trials
-    ]
+def _mark(trial: StudyTrial) -> dict[str, object]:
+    """Key, look and tooltip of a trial."""
+    value = "no value" if trial.value is None else _text(trial.value)
     return {
-        "title": [
-            f"trial {trial.number}: {'no value' if trial.value is None else _text(trial.value)}" for trial in trials
-        ],
-        "ending": [
-            _ending(trial) + (f", {trial.epochs} epochs" if trial.epochs is not None else "") for trial in trials
-        ],
-        "tried": settings,
+        "key": trial.number,
+        "look": STATES[trial.state][1],
+        "title": f"trial {trial.number}: {value}",
+        "ending": _ending(trial) + ("" if trial.epochs is None else f", {trial.epochs} epochs"),
+        "tried": ", ".join(f"{name} = {_text(value) or 'null'}" for name, value in trial.values.items()),
     }
 
 
-def _history(trials: Sequence[StudyTrial], *, is_max: bool) -> dict[str, object]:
-    """Columns of ``history_spec``; a trial without a value has its mark at the lowest value."""
+def _history(trials: Sequence[StudyTrial], *, is_max: bool) -> list[dict[str, object]]:
+    """Rows of ``history_spec``; a trial without a value has its mark at the lowest value."""
     lowest = min((trial.value for trial in trials if trial.value is not None), default=0.0)
-    best = [best_trial(trials[: number + 1], is_max=is_max) for number in range(len(trials))]
-    return {
-        "key": [trial.number for trial in trials],
-        "trial": [trial.number for trial in trials],
-        "value": [lowest if trial.value is None else trial.value for trial in trials],
-        "best": [None if trial is None else trial.value for trial in best],
-        "look": [STATE_LOOKS[trial.state] for trial in trials],
-        **_tooltip(trials),
-    }
+    rows = []
+    for count, trial in enumerate(trials, start=1):
+        best = best_trial(trials[:count], is_max=is_max)
+        value = lowest if trial.value is None else trial.value
+        rows.append({**_mark(trial), "trial": trial.number, "value": value, "best": best and best.value})
+    return rows
 
 
-def _importance(importance: Mapping[str, float]) -> dict[str, object]:
+def _importance(importance: Mapping[str, float]) -> list[dict[str, object]]:
     shares = sorted(importance.items(), key=lambda item: -item[1])
-    return {
-        "key": list(range(len(shares))),
-        "name": [name for name, _ in shares],
-        "value": [share for _, share in shares],
-        "percent": [f"{100 * share:.1f} %" for _, share in shares],
-    }
+    return [
+        {"key": key, "name": name, "value": share, "percent": f"{100 * share:.1f} %"}
+        for key, (name, share) in enumerate(shares)
+    ]
 
 
 def _parallel(
-    trials: Sequence[StudyTrial],
-    names: Sequence[str],
-    axes: Sequence[str],
-    logarithmic: Sequence[str],
-    *,
-    is_max: bool,
-) -> dict[str, list[Any]]:
-    """Columns of ``parallel_spec``: a line per trial with a value, the best last and thickest, and labels of axes."""
-    ranked = sorted((trial for trial in trials if trial.value is not None), key=lambda trial: _rank(trial, is_max))
-    texts = _tooltip(ranked)
-    fields = "key", "line", "step", "axis", "place", "label", "name", "look", "width", *texts
-    columns: dict[str, list[Any]] = {field: [] for field in fields}
-
-    def add(**cells: object) -> None:
-        for field in fields:
-            columns[field].append(cells.get(field))
-
-    for step, (axis, name) in enumerate(zip(axes, [*names, None], strict=True)):
-        values = [trial.value if name is None else trial.values.get(name) for trial in ranked]
-        positions, labels = _axis(values, log=name in logarithmic)
-        for rank in reversed(range(len(ranked))):
-            trial = ranked[rank]
-            width = 3 - 2.2 * (rank / (len(ranked) - 1) if len(ranked) > 1 else 0)
-            tip = {column: text[rank] for column, text in texts.items()}
-            look = STATE_LOOKS[trial.state]
-            add(key=trial.number, line=rank, step=step, axis=axis, place=positions[rank], look=look, width=width, **tip)
-        add(axis=axis, place=-0.04, name=axis)
-        for place, label in labels.items():
-            add(axis=axis, place=place, label=label)
-    return columns
+    ranked: Sequence[StudyTrial], axes: Mapping[str, str], monitor: str, logarithmic: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Rows of ``parallel_spec``: a line per trial with a value, the best last and thickest, and labels of axes."""
+    widths = np.linspace(3.0, 0.8, len(ranked)).tolist()
+    values = {axis: [trial.values.get(name) for trial in ranked] for axis, name in axes.items()}
+    values[monitor] = [trial.value for trial in ranked]
+    rows: list[dict[str, Any]] = []
+    for step, (axis, of_trials) in enumerate(values.items()):
+        positions, labels = _axis(of_trials, log=axes.get(axis) in logarithmic)
+        for line in reversed(range(len(ranked))):
+            position = {"line": line, "step": step, "axis": axis, "place": positions[line], "width": widths[line]}
+            rows.append(position | _mark(ranked[line]))
+        rows.append({"axis": axis, "place": -0.04, "name": axis})
+        rows += [{"axis": axis, "place": place, "label": label} for place, label in labels.items()]
+    return rows
 
 
 def _axis(values: Sequence[Value], *, log: bool) -> tuple[list[float], dict[float, str]]:
@@ -204,44 +185,19 @@ def _axis(values: Sequence[Value], *, log: bool) -> tuple[list[float], dict[floa
     return [positions[key] for key in keys], labels
 
 
-def _row(trial: StudyTrial, names: Sequence[str], *, is_best: bool) -> dict[str, object]:
-    """Row of the table of trials."""
+def _row(trial: StudyTrial, names: Sequence[str], *, is_best: bool) -> Row:
+    heading = Cell(str(trial.number), {} if trial.page is None else {"href": trial.page})
+    ending = Cell(_ending(trial) + (" (the best)" if is_best else ""), {"class": "long"})
     seconds = "" if trial.seconds is None else f"{trial.seconds:.1f}"
-    epochs = "" if trial.epochs is None else str(trial.epochs)
-    return {
-        "trial": trial,
-        "is_best": is_best,
-        "ending": _ending(trial) + (" (the best)" if is_best else ""),
-        "texts": [_text(trial.value), epochs, seconds, *(_text(trial.values.get(name)) for name in names)],
-    }
+    texts = [_text(trial.value), _text(trial.epochs), seconds, *(_text(trial.values.get(name)) for name in names)]
+    return Row([heading, ending, *map(Cell, texts)], is_best)
 
 
 def _ending(trial: StudyTrial) -> str:
-    return STATES[trial.state] + (f": {trial.error}" if trial.error else "")
+    return STATES[trial.state][0] + (f": {trial.error}" if trial.error else "")
 
 
 def _text(value: Value) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _facts(
-    trials: Sequence[StudyTrial],
-    *,
-    monitor: str,
-    is_max: bool,
-    best: StudyTrial | None,
-    commands: Mapping[str, str],
-) -> list[tuple[str, str, bool]]:
-    states = [trial.state for trial in trials]
-    counts = ", ".join(f"{states.count(state)} {name}" for state, name in STATES.items() if state in states)
-    labels = {"search": "continue with", "best": "train the best with"}
-    facts = [
-        ("optimised", f"the {'highest' if is_max else 'lowest'} {monitor}", False),
-        ("trials", f"{len(trials)}: {counts}" if trials else "0", False),
-    ]
-    if best is not None:
-        facts.append(("best", f"{_text(best.value)}, by trial {best.number}", False))
-        facts.append(("with", ", ".join(f"{name} = {_text(value)}" for name, value in best.values.items()), False))
-    return [*facts, *((labels[name], command, True) for name, command in commands.items())]

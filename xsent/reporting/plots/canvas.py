@@ -1,4 +1,4 @@
-"""Figures without pyplot's global state, and fonts for all scripts."""
+"""Figures without pyplot's global state, colours and markers, and fonts for all scripts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ log = logging.getLogger(__name__)
 
 Row = Sequence[object]  # of the table of a chart
 
+# Okabe and Ito's colours for colour-blind readers, without their yellow, which has no contrast on white. Eight
+# colours and nine markers make 72 different pairs.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00", "#8C8C8C")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 # Matplotlib's DejaVu Sans covers Latin, Cyrillic, Greek and Arabic; these fonts cover other scripts.
 FALLBACKS = (
     "Noto Sans CJK SC",

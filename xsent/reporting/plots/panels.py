@@ -1,19 +1,17 @@
-"""Joint projection of a language pair in several panels, and the looks of its series."""
+"""Scatter plots of projections side by side, and the projections of a language pair."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
-from tqdm import tqdm
+from xsent.reporting.plots.canvas import new_figure
+from xsent.reporting.plots.projections import Projection
 
-from xsent.evaluation.evaluator import Bitext
-from xsent.reporting.plots.projections import Projection, project
-from xsent.reporting.tables.results import PIVOT
+PER_ROW = 4  # panels: the ORACLE paper's four objectives side by side
 
 
 class Look(NamedTuple):
@@ -21,24 +19,15 @@ class Look(NamedTuple):
 
     colour: str
     marker: str  # matplotlib's name of the mark
-    filled: bool
+    filled: bool = True
 
 
-# The paper's red, blue, orange and green in Okabe and Ito's hues, for English and the other language. A
+# The ORACLE paper's red, blue, orange and green in Okabe and Ito's hues, for English and the other language. A
 # cross on a disc shows both, so that translations which lie on each other can be seen to.
 LOOKS = {
-    "meaning": (
-        Look("#D55E00", "o", True),
-        Look("#0072B2", "+", False),
-    ),
-    "language": (
-        Look("#E69F00", "^", True),
-        Look("#009E73", "x", False),
-    ),
-    "original": (
-        Look("#CC79A7", "s", True),
-        Look("#000000", "2", False),
-    ),
+    "meaning": (Look("#D55E00", "o"), Look("#0072B2", "+", filled=False)),
+    "language": (Look("#E69F00", "^"), Look("#009E73", "x", filled=False)),
+    "original": (Look("#CC79A7", "s"), Look("#000000", "2", filled=False)),
 }
 
 
@@ -65,41 +54,45 @@ class PairFigure:
         return [(space, side) for space in self.spaces for side in (0, 1)]
 
 
-def sides_of(pair: Bitext) -> Sides:
-    """The two sides of a test set in the order of the figures.
-
-    Raises:
-        ValueError: no sentences, or not as many on one side as on the other.
-    """
-    sides_by_language = (pair.source_lang, pair.source), (pair.target_lang, pair.target)
-    (first, ours), (second, theirs) = sides_by_language if pair.source_lang == PIVOT else sides_by_language[::-1]
-    name = second if first == PIVOT else f"{second}-{first}"
-    if not ours or len(ours) != len(theirs):
-        raise ValueError(f"{name}: expected sentences and their translations, found {len(ours)} and {len(theirs)}")
-    return Sides(name, (first, second), (ours, theirs))
-
-
-def project_pair(
-    sides: Sides,
-    vectors: Mapping[str, Mapping[str, Tensor]],
-    row_of: Mapping[str, int],
-    *,
-    spaces: Sequence[str],
-    seed: int,
-    perplexity: float,
-    cache_dir: Path | None,
-    bar: tqdm[Any],
-) -> PairFigure:
-    """Project all vectors of a pair together, once per panel.
+def draw_panels(
+    panels: Mapping[str, Projection], series: Mapping[str, tuple[Look, Any]], *, title: str, path: Path, beside: bool
+) -> Path:
+    """Draw projections of the same N vectors, by title; returns ``path``.
 
     Args:
-        sides: the pair.
-        vectors: (M, D) by title of the panel and name of the space.
-        row_of: the row of each sentence in ``vectors``.
-        spaces: those that are projected together.
-        seed, perplexity, cache_dir, bar: as in ``project``.
+        panels: a panel without points is grey and has a note alone.
+        series: look and rows of the N vectors, by label.
+        title: of all panels.
+        path: of the picture.
+        beside: whether the legend is beside the panels or below them.
     """
-    rows = torch.tensor([row_of[text] for side in sides.sentences for text in side])  # (2 * N,)
-    joint = [torch.cat([panel[space][rows] for space in spaces]) for panel in vectors.values()]
-    projected = project(joint, seed=seed, perplexity=perplexity, cache_dir=cache_dir, bar=bar)
-    return PairFigure(sides, spaces, dict(zip(vectors, projected, strict=True)))
+    columns = min(len(panels), PER_ROW)
+    lines = -(-len(panels) // columns)
+    figure = new_figure(3.9 * columns + (1.2 if beside else 0), 4.25 * lines + (0 if beside else 0.75))
+    axes = figure.subplots(lines, columns, squeeze=False).flatten()
+    for axis, (name, (points, note)) in zip(axes, panels.items(), strict=False):
+        for label, (look, rows) in series.items():
+            # A cross lies on the disc of its translation: smaller and thin, it leaves the disc to be seen.
+            axis.scatter(
+                *(points[rows].T if len(points) else ([], [])),
+                label=label,
+                color=look.colour,
+                marker=look.marker,
+                s=20 if look.filled else 12,
+                alpha=0.6 if look.filled else 0.9,
+                linewidths=0 if look.filled else 0.8,
+            )
+        axis.set(title=fill(name, 36), xticks=[], yticks=[])
+        axis.set_xlabel(fill(note, 44), fontsize="small")
+        axis.set_aspect("equal", adjustable="datalim")
+        axis.set_box_aspect(1)
+        if not len(points):
+            axis.set_facecolor("#eeeeee")
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
+    figure.suptitle(title)
+    handles, names = axes[0].get_legend_handles_labels()
+    place, legend_columns = ("outside right center", 1) if beside else ("outside lower center", len(names))
+    figure.legend(handles, names, loc=place, ncols=legend_columns, frameon=False, markerscale=2)
+    figure.savefig(path, dpi=150)
+    return path

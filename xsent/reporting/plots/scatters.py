@@ -13,8 +13,7 @@ from matplotlib.text import Annotation
 from numpy.typing import NDArray
 
 from xsent.evaluation.charts import Point, Scatter
-from xsent.reporting.plots.canvas import Row, font_families, new_figure
-from xsent.reporting.plots.embeddings import COLOURS, MARKERS
+from xsent.reporting.plots.canvas import COLOURS, MARKERS, Row, font_families, new_figure
 
 Array = NDArray[np.float64]
 

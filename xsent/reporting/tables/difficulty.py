@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from xsent.lexical_overlap import Difficulty, Spread
+from xsent.reporting.tables.table import terminal_table, text_row
 from xsent.text.distractors.config_checks import is_number
 
 
@@ -21,21 +22,17 @@ def difficulty_table(ours: Mapping[str, Difficulty], published: Sequence[Mapping
             known).
     """
     title = "Jaccard similarity of distractors, mean ± standard deviation"
-    table = Table("", "to the original", "to each other", "distractors", title=title)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name, difficulty in ours.items():
-        table.add_row(
-            name,
-            _spread_text(difficulty.original),
-            _spread_text(difficulty.intra),
-            f"{difficulty.original.n:,}",
-            style="bold",
+    rows = [
+        text_row(
+            [name, _spread_text(difficulty.original), _spread_text(difficulty.intra), f"{difficulty.original.n:,}"],
+            bold=True,
         )
-    table.add_section()
-    for row in published:
-        table.add_row(row["name"], *(_mean_and_sd(*row[column]) for column in ("original", "intra")), "")
-    return table
+        for name, difficulty in ours.items()
+    ]
+    published_rows = [
+        text_row([row["name"], _mean_and_sd(*row["original"]), _mean_and_sd(*row["intra"]), ""]) for row in published
+    ]
+    return terminal_table(["", "to the original", "to each other", "distractors"], rows, published_rows, title=title)
 
 
 def check_published(rows: object) -> None:

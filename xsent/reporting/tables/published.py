@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rich.table import Table
+import rich.table
 
-from xsent.reporting.tables.results import decimals
+from xsent.reporting.tables.results import value_cell
+from xsent.reporting.tables.table import Cell, Row, markdown_table, terminal_table, text_row
 
 SINGLE_ROW = {"": ""}  # one row of ours, metrics without a prefix
 WIDE = 8  # columns; the terminal shows a wider table transposed
@@ -19,9 +20,8 @@ class Published(NamedTuple):
     title: str
     header: list[str]
     measured: list[bool]  # by column, whether we have figures for it
-    rows: list[list[str]]  # the paper's
-    ours: list[list[str]]
-    metrics: list[list[str]]  # name of the metric of each cell of ``ours``; "" for none
+    rows: list[Row]  # the paper's
+    ours: list[Row]
 
 
 def published_tables(config: Sequence[Mapping[str, Any]], metrics: Mapping[str, float]) -> list[Published]:
@@ -40,17 +40,17 @@ def published_tables(config: Sequence[Mapping[str, Any]], metrics: Mapping[str, 
 def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> Published:
     printed: Mapping[str, Mapping[str, object]] = table["rows"]
     # A header that only rows have becomes a column without our figures.
-    columns: dict[str, str | None] = {header: None for row in printed.values() for header in row}
-    columns = table["columns"] | {header: None for header in columns if header not in table["columns"]}
-    rows = [[name, *(str(row.get(header, "")) for header in columns)] for name, row in printed.items()]
-    ours: list[list[str]] = []
-    names: list[list[str]] = []
+    columns: dict[str, str | None] = table["columns"] | {
+        header: None for row in printed.values() for header in row if header not in table["columns"]
+    }
+    rows = [text_row([name, *(str(row.get(header, "")) for header in columns)]) for name, row in printed.items()]
+    ours = []
     for name, prefix in table.get("ours", SINGLE_ROW).items():
-        for label, cells in _ours(f"ours, {name}" if name else "ours", prefix, list(columns.values()), metrics):
-            ours.append([label, *("" if not cell else f"{metrics[cell]:.{decimals(cell)}f}" for cell in cells)])
-            names.append(["", *cells])
+        for label, names in _ours(f"ours, {name}" if name else "ours", prefix, list(columns.values()), metrics):
+            cells = [value_cell(metric, metrics[metric]) if metric else Cell("") for metric in names]
+            ours.append(Row([Cell(label), *cells], bold=True))
     measured = [metric is not None for metric in columns.values()]
-    return Published(table["title"], ["", *columns], [False, *measured], rows, ours, names)
+    return Published(table["title"], ["", *columns], [False, *measured], rows, ours)
 
 
 def _ours(
@@ -83,39 +83,22 @@ def _by_space(metric: str, metrics: Mapping[str, float]) -> dict[str, str]:
     return matches
 
 
-def published_table(table: Published) -> Table:
+def published_terminal(table: Published) -> rich.table.Table:
     """Table for a terminal, without its title; our rows are bold."""
-    if len(table.header) > WIDE + 1:
-        return _turned(table)
-    terminal_table = Table()
-    for header, measured in zip(table.header, table.measured, strict=True):
-        terminal_table.add_column(header, justify="right" if measured else "left")
-    for row in table.rows:
-        terminal_table.add_row(*row)
-    terminal_table.add_section()
-    for row in table.ours:
-        terminal_table.add_row(*row, style="bold")
-    return terminal_table
+    if len(table.header) <= WIDE + 1:
+        terminal = terminal_table(table.header, table.rows, table.ours)
+        for column, is_measured in zip(terminal.columns, table.measured, strict=True):
+            column.justify = "right" if is_measured else "left"
+        return terminal
+    names, *lines = zip(table.header, *(row.texts for row in [*table.rows, *table.ours]), strict=True)
+    terminal = terminal_table(names, [text_row(line) for line in lines])
+    for column in terminal.columns[1 + len(table.rows) :]:
+        column.style = "bold"
+    return terminal
 
 
-def _turned(table: Published) -> Table:
-    terminal_table = Table("")
-    for row in table.rows:
-        terminal_table.add_column(row[0], justify="right")
-    for row in table.ours:
-        terminal_table.add_column(row[0], justify="right", style="bold")
-    for line in list(zip(table.header, *table.rows, *table.ours, strict=True))[1:]:
-        terminal_table.add_row(*line)
-    return terminal_table
-
-
-def published_markdown(tables: Sequence[Published]) -> str:
-    """All tables in Markdown."""
-    return "\n".join(_markdown(table) for table in tables)
-
-
-def _markdown(table: Published) -> str:
-    bold = [[f"**{text}**" if text else "" for text in row] for row in table.ours]
-    rule = ["---:" if measured else "---" for measured in table.measured]
-    lines = [table.header, rule, *table.rows, *bold]
-    return f"## {table.title}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+def published_markdown(table: Published) -> str:
+    """Title and table in Markdown; our rows are bold."""
+    ours = [[f"**{text}**" if text else "" for text in row.texts] for row in table.ours]
+    rows = [*(row.texts for row in table.rows), *ours]
+    return f"## {table.title}\n\n" + markdown_table(table.header, rows, table.measured)

@@ -1,14 +1,14 @@
-"""Results table: items down, spaces across, the paper's figure beside ours; for terminal, Markdown and CSV."""
+"""Results table: items down, spaces across, the paper's figure beside ours; and CSV of all figures."""
 
 from __future__ import annotations
 
-import csv
-import io
+import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rich.table import Table
+from xsent.reporting.tables.table import Cell, Row, csv_text
 
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
 # Percent and Spearman x 100 have two decimals; these are numbers around 1 and below,
@@ -72,27 +72,41 @@ def _language_of(item: str) -> str | None:
     return sides[1] if sides[0] == PIVOT else sides[0]
 
 
-def grid(metrics: Mapping[str, float], expected: Mapping[str, float]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of texts; ``<space> (paper)`` and difference only for spaces that the paper has figures of."""
-    cells = result_cells(metrics, expected)
-    by_position = {(cell.row, cell.column): cell for cell in cells}
-    spaces, compared, header = columns(cells)
-    rows = []
-    for row in dict.fromkeys(cell.row for cell in cells):
-        texts = [text for space in spaces for text in _texts(by_position.get((row, space)), space in compared)]
-        rows.append([row, *texts])
-    return header, rows
-
-
-def columns(cells: Sequence[ResultCell]) -> tuple[list[str], set[str], list[str]]:
-    """Spaces in their order, the spaces that a paper has figures of, and the header of the table."""
-    spaces = list(dict.fromkeys(cell.column for cell in cells))
-    compared = {cell.column for cell in cells if cell.paper is not None}
+def grid(metrics: Mapping[str, float], expected: Mapping[str, float]) -> tuple[list[str], list[Row]]:
+    """Header and rows; ``<space> (paper)`` and difference only for spaces that the paper has figures of."""
+    results = result_cells(metrics, expected)
+    by_position = {(result.row, result.column): result for result in results}
+    spaces = list(dict.fromkeys(result.column for result in results))
+    compared = {result.column for result in results if result.paper is not None}
     header = [""]
     for space in spaces:
         ours = space or "ours"
         header += [ours, f"{ours} (paper)" if space else "paper", "difference"] if space in compared else [ours]
-    return spaces, compared, header
+    rows = []
+    for name in dict.fromkeys(result.row for result in results):
+        cells = [Cell(name)]
+        for space in spaces:
+            result = by_position.get((name, space))
+            figures = [] if result is None else figure_cells(result.metric, result.ours, result.paper)
+            cells += (figures + [Cell("")] * 3)[: 3 if space in compared else 1]
+        rows.append(Row(cells, bold=" mean " in name))
+    return header, rows
+
+
+def figure_cells(metric: str, ours: float, paper: float | None) -> list[Cell]:
+    """Our figure, the paper's and the difference; texts are empty where the paper has none."""
+    if paper is None:
+        return [value_cell(metric, ours), Cell(""), Cell("")]
+    difference = f"{ours - paper:+.{decimals(metric)}f}" if math.isfinite(ours) else ""
+    paper_cell = Cell(f"{paper:.{decimals(metric)}f}", {"class": "paper"})
+    return [value_cell(metric, ours), paper_cell, Cell(difference, {"class": "delta"})]
+
+
+def value_cell(metric: str, value: float, **attributes: str) -> Cell:
+    """A figure with the decimals of its metric, ``none`` if it is not finite; name and full value as attributes."""
+    is_finite = math.isfinite(value)
+    attributes = {"data-metric": metric, "data-value": json.dumps(value) if is_finite else "null", **attributes}
+    return Cell(f"{value:.{decimals(metric)}f}" if is_finite else "none", attributes)
 
 
 def decimals(metric: str) -> int:
@@ -102,51 +116,16 @@ def decimals(metric: str) -> int:
     return 4 if metric.endswith(FOUR_DECIMALS) else 2
 
 
-def _texts(cell: ResultCell | None, with_paper: bool) -> list[str]:
-    if cell is None:
-        return ["", "", ""] if with_paper else [""]
-    digits = decimals(cell.row)
-    ours = f"{cell.ours:.{digits}f}"
-    if not with_paper:
-        return [ours]
-    if cell.paper is None:
-        return [ours, "", ""]
-    return [ours, f"{cell.paper:.{digits}f}", f"{cell.ours - cell.paper:+.{digits}f}"]
-
-
-def results_table(metrics: Mapping[str, float], expected: Mapping[str, float]) -> Table:
-    """Table for a terminal; rows of means are bold."""
-    header, rows = grid(metrics, expected)
-    table = Table(*header)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row in rows:
-        table.add_row(*row, style="bold" if " mean " in row[0] else None)
-    return table
-
-
-def to_markdown(metrics: Mapping[str, float], expected: Mapping[str, float]) -> str:
-    """Table in Markdown."""
-    header, rows = grid(metrics, expected)
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
 def details_csv(details: Sequence[Mapping[str, object]]) -> str:
     """CSV of rows with different fields; a field that a row lacks is empty."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in details for name in row)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(details)
-    return out.getvalue()
+    names = list(dict.fromkeys(name for row in details for name in row))
+    return csv_text([names, *([row.get(name) for name in names] for row in details)])
 
 
-def to_csv(metrics: Mapping[str, float], expected: Mapping[str, float]) -> str:
+def results_csv(metrics: Mapping[str, float], expected: Mapping[str, float]) -> str:
     """CSV with a row per metric at full precision: name, ours, paper, difference."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["metric", "ours", "paper", "difference"])
+    rows: list[list[object]] = [["metric", "ours", "paper", "difference"]]
     for name, value in metrics.items():
         paper = expected.get(name)
-        writer.writerow([name, value, *(["", ""] if paper is None else [paper, value - paper])])
-    return out.getvalue()
+        rows.append([name, value, paper, None if paper is None else value - paper])
+    return csv_text(rows)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -12,9 +10,9 @@ from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 
 from xsent.atomic import write_text
+from xsent.reporting.tables.table import Cell, Row, Table, csv_text, markdown_table, terminal_table
 
 log = logging.getLogger(__name__)
 
@@ -72,13 +70,13 @@ def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *
     """
     results = figures(cells, study["paper"])
     if results:
-        notes = missing_notes(cells)
+        notes, tables = missing_notes(cells), study_tables(results)
         write_text(folder / "table.csv", study_csv(results))
-        write_text(folder / "table.md", study_markdown(results, study["title"], notes))
+        write_text(folder / "table.md", study_markdown(tables, study["title"], notes))
         console = Console()
         console.print("\n" + "\n".join([study["title"], LEGEND, *notes]) + "\n")
-        for table in study_tables(results):
-            console.print(table)
+        for table in tables:
+            console.print(terminal_table(table.header, table.rows, title=table.label))
         log.info("table: %s, %s", folder / "table.md", folder / "table.csv")
     failed = sum("error" in cell for cell in cells)
     log.info("%d of %d cells are done; each has its figures under its own folder", len(cells) - failed, len(cells))
@@ -137,15 +135,13 @@ def _beside(metric: str, ours: Mapping[str, Sequence[float]], printed: Mapping[s
 
 def study_csv(results: Sequence[Figure]) -> str:
     """A row per figure, at full precision."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(FIELDS)
+    rows: list[Sequence[object]] = [FIELDS]
     for figure in results:
         ours = figure.mean if figure.ours else None
         difference = None if ours is None or figure.paper is None else ours - figure.paper
         numbers = len(figure.ours), ours, figure.deviation, figure.paper_encoder, figure.paper, difference
-        writer.writerow([*figure[:4], *numbers, figure.averaged])
-    return out.getvalue()
+        rows.append([*figure[:4], *numbers, figure.averaged])
+    return csv_text(rows)
 
 
 def missing_notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -157,44 +153,19 @@ def missing_notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def study_markdown(results: Sequence[Figure], title: str, notes: Sequence[str] = ()) -> str:
-    """The tables in Markdown, one per encoder and space."""
-    lines = [f"# {title}", "", " ".join([LEGEND, *notes]), ""]
-    for block in _blocks(results):
-        lines += [f"## {block.heading}", ""]
-        lines += ["| " + " | ".join(line) + " |" for line in [block.header, ["---", *["---:"] * len(block.header[1:])]]]
-        for label, texts in block.rows:
-            cells = [f"{ours} ({beside})" if beside else ours for ours, beside in texts]
-            lines.append("| " + " | ".join([label, *cells]) + " |")
-        lines.append("")
-    return "\n".join(lines)
+def study_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = ()) -> str:
+    """The tables in Markdown, the paper's figures in brackets."""
+    parts = [f"# {title}\n", " ".join([LEGEND, *notes]) + "\n"]
+    for table in tables:
+        rows = [[f"{cell.text} ({cell.note})" if cell.note else cell.text for cell in row.cells] for row in table.rows]
+        parts += [f"## {table.label}\n", markdown_table(table.header, rows)]
+    return "\n".join(parts)
 
 
 def study_tables(results: Sequence[Figure]) -> list[Table]:
-    """Tables for a terminal, the paper's figures below ours."""
-    tables = []
-    for block in _blocks(results):
-        table = Table(*block.header, title=block.heading)
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for label, texts in block.rows:
-            table.add_row(label, *(f"{ours}\n[dim]{beside}[/dim]" if beside else ours for ours, beside in texts))
-        tables.append(table)
-    return tables
-
-
-class _Block(NamedTuple):
-    """Table with a column per objective and a row per metric."""
-
-    heading: str
-    header: list[str]
-    rows: list[tuple[str, list[tuple[str, str]]]]  # label; our figure and the paper's, by objective
-
-
-def _blocks(results: Sequence[Figure]) -> list[_Block]:
-    """A table for each encoder and space with any figure."""
+    """A table for each encoder and space with any figure: a column per objective and a row per metric."""
     labels = _labels(list(dict.fromkeys(figure.metric for figure in results)))
-    blocks = []
+    tables = []
     for encoder, space in dict.fromkeys((figure.encoder, figure.space) for figure in results):
         chosen = [figure for figure in results if (figure.encoder, figure.space) == (encoder, space)]
         if all(figure.paper is None and not figure.ours for figure in chosen):
@@ -204,12 +175,13 @@ def _blocks(results: Sequence[Figure]) -> list[_Block]:
             objectives = objectives[:1]
         by_cell = {(figure.metric, figure.objective): figure for figure in chosen}
         rows = [
-            (label, [_texts(by_cell[metric, objective]) for objective in objectives])
+            Row([Cell(label), *(_cell(by_cell[metric, objective]) for objective in objectives)])
             for metric, label in labels.items()
         ]
         heading = f"{encoder}, {space} vectors, beside the paper's {chosen[0].paper_encoder}"
-        blocks.append(_Block(heading, ["", *([""] if space == "original" else objectives)], rows))
-    return blocks
+        header = ["", *([""] if space == "original" else objectives)]
+        tables.append(Table(heading, header, rows, len(rows), "table.csv"))
+    return tables
 
 
 def _labels(metrics: Sequence[str]) -> dict[str, str]:
@@ -224,12 +196,12 @@ def _labels(metrics: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _texts(figure: Figure) -> tuple[str, str]:
-    """Our figure, and the text beside it."""
+def _cell(figure: Figure) -> Cell:
+    """Our figure, beside it the paper's."""
     ours = f"{figure.mean:.2f}" if figure.ours else "-"
     if figure.deviation is not None:
         ours += f" ± {figure.deviation:.2f}"
-    beside = [] if figure.paper is None else [f"{figure.paper:.2f}"]
+    notes = [] if figure.paper is None else [f"{figure.paper:.2f}"]
     if figure.ours and figure.paper is not None:
-        beside.append(f"{figure.mean - figure.paper:+.2f}")
-    return ours, ", ".join([*beside, *([figure.averaged] if figure.averaged else [])])
+        notes.append(f"{figure.mean - figure.paper:+.2f}")
+    return Cell(ours, note=", ".join([*notes, *([figure.averaged] if figure.averaged else [])]))

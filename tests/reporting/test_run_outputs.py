@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from xsent.reporting.stale_outputs import files_of, remove_outputs
+from xsent.reporting.run_outputs import remove_outputs
 
 OURS = (
     "metrics.csv",
@@ -32,7 +32,7 @@ def files_in(folder: Path) -> set[str]:
 
 def test_what_an_earlier_run_wrote_is_removed_and_nothing_else(tmp_path: Path) -> None:
     folder = filled(tmp_path)
-    files = files_of(["margins"], ["verdicts"])
+    files = ["charts/margins.png", "charts/margins.csv", "tables/verdicts.csv"]
     (folder / "metrics.json").write_text(json.dumps({"metrics": {}, "files": [*files, "checkpoints/best.ckpt"]}))
     remove_outputs(folder, with_curves=True)
     assert files_in(folder) == set(FOREIGN)
