@@ -16,7 +16,7 @@ from torch import Tensor
 from tests.helpers import ROOT
 from tests.losses.ranking import masks_of_own, pairs_alone
 from xsent.batch import RankingMasks
-from xsent.losses import AdditiveMarginScale, additive_margin_scale, additive_margin_softmax
+from xsent.losses import AdditiveMarginScale, additive_margin_softmax
 from xsent.losses.additive_margin_scale import HARD_SETS, MARGIN_KINDS, with_margin
 from xsent.run.build import build
 
@@ -72,7 +72,7 @@ class Reference:
             "hard_set": case["hard_set"].replace("none", "own"),
         }
         row_masks = RankingMasks(*(mask[rows] for mask in masks))
-        return additive_margin_scale(self.x, self.y, self.hard[columns], row_masks, rows=rows, **options)
+        return AdditiveMarginScale(**options)(self.x, self.y, self.hard[columns], row_masks, rows=rows)
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +106,10 @@ def test_the_margin_in_both_directions_equals_labse_in_the_reference(reference: 
         options = {**OPTIONS, "margin_kind": "additive", "margin": 0.3, "scale": scale}
         for bidirectional, part in ((False, "forward"), (True, "sum")):
             options["bidirectional"] = bidirectional
-            loss = additive_margin_scale(reference.x, reference.y, none, masks, rows=slice(0, 8), **options)
+            loss = AdditiveMarginScale(**options)(reference.x, reference.y, none, masks, rows=slice(0, 8))
             close(loss, expected[key][part])
         exchanged = {**options, "bidirectional": False}
-        loss = additive_margin_scale(reference.y, reference.x, none, masks, rows=slice(0, 8), **exchanged)
+        loss = AdditiveMarginScale(**exchanged)(reference.y, reference.x, none, masks, rows=slice(0, 8))
         close(loss, expected[key]["backward"])
 
 
@@ -118,14 +118,14 @@ def test_without_a_margin_it_is_the_ranking_loss_of_sentence_transformers(refere
     plain = {**OPTIONS, "margin": 0.0}
     none, masks = pairs_alone(reference.x)
     x, y, rows = reference.x, reference.y, slice(0, 8)
-    pairs = additive_margin_scale(x, y, none, masks, rows=rows, **plain)
+    pairs = AdditiveMarginScale(**plain)(x, y, none, masks, rows=rows)
     close(pairs, expected["MultipleNegativesRankingLoss scale=20, pairs"])
     # That library has a full matrix of candidates: here each pair has 3 negatives, and each is one of all pairs.
     masks = masks_of_own(torch.arange(8).repeat_interleave(3), 8)
-    triplets = additive_margin_scale(x, y, reference.every_hard, masks, rows=rows, **{**plain, "hard_set": "all"})
+    triplets = AdditiveMarginScale(**{**plain, "hard_set": "all"})(x, y, reference.every_hard, masks, rows=rows)
     close(triplets, expected["MultipleNegativesRankingLoss scale=20, 3 negatives per anchor (unmasked)"])
     none, masks = pairs_alone(reference.x)
-    both = additive_margin_scale(x, y, none, masks, rows=rows, **{**plain, "bidirectional": True})
+    both = AdditiveMarginScale(**{**plain, "bidirectional": True})(x, y, none, masks, rows=rows)
     close(both / 2, expected["symmetric (mean of both directions), pairs"])
 
 
@@ -145,7 +145,7 @@ def test_the_printed_scale_leaves_a_perfect_encoder_a_loss_of_1_3(reference: Ref
         (0.5, "best_possible_loss_B=8_scale0.5 (cos_pos=1 with margin .5, all negatives cos=-1)"),
         (20.0, "best_possible_loss_B=8_scale20"),
     ):
-        loss = additive_margin_scale(x, x, none, first, rows=slice(0, 1), **{**OPTIONS, "scale": scale})
+        loss = AdditiveMarginScale(**{**OPTIONS, "scale": scale})(x, x, none, first, rows=slice(0, 1))
         close(loss, reference.expected["scale_sanity"][key])
 
 
@@ -189,7 +189,7 @@ def test_matches_a_hand_computed_case_of_two_pairs_and_one_hard_negative() -> No
     options = {**OPTIONS, "margin": math.pi / 6, "scale": 2.0, "gamma": 3.0}
     p, n, h = math.exp(math.sqrt(3)), 1.0, 3 * math.exp(1.2)
     expected = (-math.log(p / (p + n + h)) - math.log(p / (p + n))) / 2
-    loss = additive_margin_scale(eye, eye, hard, masks, rows=slice(0, 2), **options)
+    loss = AdditiveMarginScale(**options)(eye, eye, hard, masks, rows=slice(0, 2))
     torch.testing.assert_close(loss, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=0)
 
 
@@ -206,7 +206,7 @@ def test_exchanged_a_pair_meets_the_hard_negatives_of_its_positive() -> None:
         hard_of_others=torch.tensor([[False, False]]),
     )
     options = {**OPTIONS, "margin": 0.0, "scale": 2.0, "bidirectional": True}
-    loss = additive_margin_scale(anchor, positive, hard, masks, rows=slice(0, 1), **options)
+    loss = AdditiveMarginScale(**options)(anchor, positive, hard, masks, rows=slice(0, 1))
     torch.testing.assert_close(loss.item(), 2 * math.log(1 + math.exp(-1)), rtol=1e-12, atol=0)
 
 
@@ -232,7 +232,7 @@ def test_with_an_additive_margin_both_ways_it_is_the_loss_of_labse_in_value_and_
     none, masks = pairs_alone(x, group)
     mine = RankingMasks(*(mask[rows] for mask in masks))
     options = {**OPTIONS, "margin_kind": "additive", "margin": 0.3, "bidirectional": True}
-    loss = additive_margin_scale(x, y, none, mine, rows=rows, **options)
+    loss = AdditiveMarginScale(**options)(x, y, none, mine, rows=rows)
     shared: dict[str, Any] = {
         "margin": 0.3,
         "scale": 20.0,
@@ -354,10 +354,6 @@ def test_cosines_are_exact_under_autocast() -> None:
 def test_a_wrong_option_is_refused_by_name_when_the_loss_is_made(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         AdditiveMarginScale(**{**OPTIONS, **wrong})
-    x = torch.eye(2)
-    none, masks = pairs_alone(x)
-    with pytest.raises(ValueError, match=message):
-        additive_margin_scale(x, x, none, masks, rows=slice(0, 2), **{**OPTIONS, **wrong})
 
 
 def test_an_additive_margin_may_be_wider_than_a_right_angle() -> None:

@@ -10,7 +10,7 @@ from xsent.batch import Parts
 from xsent.losses import additive_margin_softmax, meat_terms, oracle_terms
 from xsent.losses.cosine import PAIRS, row_cosines, sum_of_cosines
 from xsent.losses.dream import dream_terms, with_half_batch, with_partners
-from xsent.losses.released import VARIANTS
+from xsent.losses.oracle import VARIANTS
 
 
 def by_the_book(a: Tensor, b: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from xsent.losses import Distillation, distillation
+from xsent.losses import Distillation
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def reference(fixtures_dir: Path) -> dict[str, Any]:
 
 def loss_of(student: Tensor, teacher: Tensor, distance: str, reduction: str) -> float:
     rows = slice(0, len(student))
-    return distillation(student, teacher, rows=rows, distance=distance, reduction=reduction).item()
+    return Distillation(distance, reduction)(student, teacher, rows=rows).item()
 
 
 def test_every_variant_is_that_of_the_released_criterion(reference: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ def test_matches_a_hand_computed_sentence() -> None:
     assert loss_of(student, teacher, "snr", "sum") == pytest.approx(math.sqrt(5) / 2)
     # With another row whose teacher points where the first student does: 1 of its own and 1 of the other.
     both = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
-    row = distillation(student, both, rows=slice(0, 1), distance="contrast", reduction="sum_over_dim")
+    row = Distillation("contrast", "sum_over_dim")(student, both, rows=slice(0, 1))
     assert row.item() == 2
 
 
@@ -81,12 +81,12 @@ def test_the_average_over_devices_is_the_loss_of_one_device(distance: str, reduc
     torch.manual_seed(0)
     student = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
     teacher = torch.randn(6, 4, dtype=torch.float64)
-    options = {"distance": distance, "reduction": reduction}
-    single = distillation(student, teacher, rows=slice(0, 6), **options)
-    halves = [distillation(student[part], teacher, rows=part, **options) for part in (slice(0, 3), slice(3, 6))]
+    loss = Distillation(distance, reduction)
+    single = loss(student, teacher, rows=slice(0, 6))
+    halves = [loss(student[part], teacher, rows=part) for part in (slice(0, 3), slice(3, 6))]
     average = torch.stack(halves).mean()
     torch.testing.assert_close(average, single)
-    expected, gradient = (torch.autograd.grad(loss, student, retain_graph=True)[0] for loss in (single, average))
+    expected, gradient = (torch.autograd.grad(value, student, retain_graph=True)[0] for value in (single, average))
     assert expected.abs().sum() > 0
     torch.testing.assert_close(gradient, expected)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tests.losses.ranking import masks_of_own, pairs_alone
 from xsent.batch import RankingMasks
-from xsent.losses import MegaBatchMargin, mega_batch_margin
+from xsent.losses import MegaBatchMargin
 
 
 def at(*degrees: float) -> Tensor:
@@ -29,16 +29,16 @@ def test_matches_a_hand_computed_pair_with_negatives_of_both_sides() -> None:
     # The anchor at 0, its positive at 60: cos 1/2. Its negatives at 90 (cos 0) and -60 (cos 1/2, the nearest); the
     # positive's at 150 (cos 0). 0.4 - 0.5 + 0.5 and 0.4 - 0.5 + 0, which is below 0.
     ownership = masks([[1, 1, 0]], [[0, 0, 1]])
-    loss = mega_batch_margin(at(0), at(60), at(90, -60, 150), ownership, rows=slice(0, 1), margin=0.4)
+    loss = MegaBatchMargin(0.4)(at(0), at(60), at(90, -60, 150), ownership, rows=slice(0, 1))
     assert loss.item() == pytest.approx(0.4, abs=1e-12)
     # A wider margin is missed by the positive's negative, too: (0.8 - 0.5 + 0.5) + (0.8 - 0.5 + 0).
-    loss = mega_batch_margin(at(0), at(60), at(90, -60, 150), ownership, rows=slice(0, 1), margin=0.8)
+    loss = MegaBatchMargin(0.8)(at(0), at(60), at(90, -60, 150), ownership, rows=slice(0, 1))
     assert loss.item() == pytest.approx(1.1, abs=1e-12)
 
 
 def test_a_side_without_negatives_adds_nothing_and_the_mean_is_over_all_pairs() -> None:
     # Pair 0 has one negative, of its anchor alone; pair 1 has none: (0.4 - 0.5 + 0.5) / 2.
-    loss = mega_batch_margin(at(0, 0), at(60, 60), at(-60), masks([[1], [0]], [[0], [0]]), rows=slice(0, 2), margin=0.4)
+    loss = MegaBatchMargin(0.4)(at(0, 0), at(60, 60), at(-60), masks([[1], [0]], [[0], [0]]), rows=slice(0, 2))
     assert loss.item() == pytest.approx(0.2, abs=1e-12)
 
 
@@ -46,18 +46,10 @@ def test_other_pairs_and_their_negatives_play_no_part() -> None:
     torch.manual_seed(0)
     x, y, hard = torch.randn(5, 4), torch.randn(5, 4), torch.randn(5, 4)
     ownership = masks_of_own(torch.arange(5), 5)
-    batch_loss = mega_batch_margin(x, y, hard, ownership, rows=slice(0, 5), margin=0.4)
-    pair_losses = [
-        mega_batch_margin(
-            x[i : i + 1],
-            y[i : i + 1],
-            hard[i : i + 1],
-            masks_of_own(torch.tensor([0]), 1),
-            rows=slice(0, 1),
-            margin=0.4,
-        )
-        for i in range(5)
-    ]
+    loss = MegaBatchMargin(0.4)
+    batch_loss = loss(x, y, hard, ownership, rows=slice(0, 5))
+    alone = masks_of_own(torch.tensor([0]), 1)
+    pair_losses = [loss(x[i : i + 1], y[i : i + 1], hard[i : i + 1], alone, rows=slice(0, 1)) for i in range(5)]
     assert batch_loss > 0
     torch.testing.assert_close(batch_loss, torch.stack(pair_losses).mean())
 

@@ -14,9 +14,8 @@ from torch import Tensor
 from xsent.batch import Parts
 from xsent.losses import discriminator_loss, dream_terms, meat_terms, oracle_terms, weighted_sum
 from xsent.losses.dream import DreamSide, with_half_batch, with_partners
-from xsent.losses.oracle import OracleTerms
+from xsent.losses.oracle import VARIANTS, OracleTerms
 from xsent.losses.partners import any_partner, next_of_label, same_language_partners
-from xsent.losses.released import VARIANTS
 
 TOLERANCE: dict[str, Any] = {"rtol": 0, "atol": 1e-8}
 

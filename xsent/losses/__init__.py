@@ -1,12 +1,12 @@
 """Loss functions: pure functions of embeddings."""
 
 from xsent.losses.additive_margin import additive_margin_softmax
-from xsent.losses.additive_margin_scale import AdditiveMarginScale, additive_margin_scale
-from xsent.losses.distillation import Distillation, distillation
+from xsent.losses.additive_margin_scale import AdditiveMarginScale
+from xsent.losses.distillation import Distillation
 from xsent.losses.divergence import equivalence_cross_entropy, margin_ranking, token_cross_entropy
 from xsent.losses.dream import DreamTerms, dream_terms
 from xsent.losses.meat import MeatTerms, discriminator_loss, meat_terms
-from xsent.losses.mega_batch_margin import MegaBatchMargin, mega_batch_margin
+from xsent.losses.mega_batch_margin import MegaBatchMargin
 from xsent.losses.oracle import OracleTerms, oracle_terms
 from xsent.losses.weighting import check_weights, weighted_sum
 
@@ -17,16 +17,13 @@ __all__ = [
     "MeatTerms",
     "MegaBatchMargin",
     "OracleTerms",
-    "additive_margin_scale",
     "additive_margin_softmax",
     "check_weights",
     "discriminator_loss",
-    "distillation",
     "dream_terms",
     "equivalence_cross_entropy",
     "margin_ranking",
     "meat_terms",
-    "mega_batch_margin",
     "oracle_terms",
     "token_cross_entropy",
     "weighted_sum",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,28 +15,11 @@ MARGIN_KINDS = ("angular", "angular_safe", "additive", "cos_of_cos")
 HARD_SETS = ("own", "all", "others")
 
 
-def additive_margin_scale(
-    anchor: Tensor,
-    positive: Tensor,
-    hard: Tensor,
-    masks: RankingMasks,
-    *,
-    rows: slice,
-    margin: float,
-    margin_kind: str,
-    scale: float,
-    gamma: float,
-    hard_set: str,
-    bidirectional: bool,
-) -> Tensor:
-    """The additive-margin-scale loss: -log of p / (p + n + gamma h), by one softmax over all candidates.
+@dataclass(frozen=True)
+class AdditiveMarginScale:
+    """-log of p / (p + n + gamma h), by one softmax over all candidates.
 
     Args:
-        anchor, positive: (N, D) embeddings of the pairs of all devices; row i of one is a paraphrase of row i of
-            the other.
-        hard: (H, D) hard negatives of all devices; H may be 0.
-        masks: negatives of each pair.
-        rows: the B pairs of this device among the N.
         margin: subtracted from the true pair only; 0 is the plain softmax.
         margin_kind: see ``with_margin``.
         scale: inverse temperature, multiplies the cosine.
@@ -45,37 +28,83 @@ def additive_margin_scale(
             of equation (3).
         bidirectional: add the same loss with anchor and positive exchanged, as LaBSE does.
 
-    Returns:
-        Scalar, mean over the B pairs, in nats; at least float32 whatever the embeddings are. 0 for a pair without
-        any negative.
-
     Raises:
-        ValueError: an option that ``check_options`` refuses.
+        ValueError: an option is unknown or out of its range.
 
     Source:
         Fedorova and Musatow 2024, equations (1) to (4); Yang et al. 2019 (arXiv:1902.08564) and Feng et al. 2022
         (arXiv:2007.01852) for the additive margin in both directions. Taken literally, j != i leaves out an
         anchor's own hard negatives, the only ones similar to it; ``own`` is our reading.
     """
-    check_options(margin=margin, margin_kind=margin_kind, scale=scale, gamma=gamma, hard_set=hard_set)
-    dtype = torch.promote_types(anchor.dtype, torch.float32)
-    # Autocast would round cosines near 1 by up to 0.002 (bfloat16): 0.04 nats at scale 20.
-    with torch.autocast(anchor.device.type, enabled=False):
-        anchor, positive, hard = (unit(x.to(dtype)) for x in (anchor, positive, hard))
-        cosine = torch.linalg.vecdot(anchor[rows], positive[rows])  # (B,)
-        true = scale * with_margin(cosine, margin, margin_kind)
-        sides = [(anchor[rows], positive, masks.hard_of_anchor)]
-        if bidirectional:
-            sides.append((positive[rows], anchor, masks.hard_of_positive))
-        losses = []
-        for queries, candidates, hard_mask in sides:
-            logits = [true[:, None], scale * _similarity(queries, candidates, masks.in_batch, margin_kind)]
-            if gamma > 0:
-                negatives = _select_hard(hard_mask, masks.hard_of_others, hard_set)  # (B, H)
-                # gamma * exp(x) = exp(x + log(gamma))
-                logits.append(scale * _similarity(queries, hard, negatives, margin_kind) + math.log(gamma))
-            losses.append(-torch.cat(logits, dim=1).log_softmax(dim=1)[:, 0])  # (B,)
-        return torch.stack(losses).sum(dim=0).mean()
+
+    margin: float
+    margin_kind: str
+    scale: float
+    gamma: float
+    hard_set: str
+    bidirectional: bool
+
+    def __post_init__(self) -> None:
+        for option, choices in (("margin_kind", MARGIN_KINDS), ("hard_set", HARD_SETS)):
+            if getattr(self, option) not in choices:
+                raise ValueError(f"recipe.loss.{option}={getattr(self, option)}: expected one of {', '.join(choices)}")
+        limit, expected = math.pi / 2, "radians, at least 0 and less than pi / 2 = 1.571"
+        if self.margin_kind == "additive":
+            limit, expected = 2, "cosine units, at least 0 and less than 2"
+        if not 0 <= self.margin < limit:
+            raise ValueError(f"recipe.loss.margin={self.margin}: expected {expected}")
+        if not 0 < self.scale < math.inf:
+            raise ValueError(f"recipe.loss.scale={self.scale}: expected a number above 0")
+        if not 0 <= self.gamma < math.inf:
+            raise ValueError(f"recipe.loss.gamma={self.gamma}: expected a number, at least 0")
+
+    def check_hard_negatives(self, *, present: bool) -> None:
+        """Raise ``ValueError`` when hard negatives would have weight 0."""
+        if present and self.gamma == 0:
+            raise ValueError(
+                "recipe.loss.gamma=0 gives hard negatives no weight; use recipe/paraphrase/mining=none"
+                " data.own_negatives=0 data.lonely=drop"
+            )
+
+    def __call__(self, anchor: Tensor, positive: Tensor, hard: Tensor, masks: RankingMasks, *, rows: slice) -> Tensor:
+        """The loss of this device's pairs.
+
+        Args:
+            anchor, positive: (N, D) embeddings of the pairs of all devices; row i of one is a paraphrase of row i of
+                the other.
+            hard: (H, D) hard negatives of all devices; H may be 0.
+            masks: negatives of each pair.
+            rows: the B pairs of this device among the N.
+
+        Returns:
+            Scalar, mean over the B pairs, in nats; at least float32. 0 for a pair without any negative.
+        """
+        dtype = torch.promote_types(anchor.dtype, torch.float32)
+        # Autocast would round cosines near 1 by up to 0.002 (bfloat16): 0.04 nats at scale 20.
+        with torch.autocast(anchor.device.type, enabled=False):
+            anchor, positive, hard = (unit(x.to(dtype)) for x in (anchor, positive, hard))
+            cosine = torch.linalg.vecdot(anchor[rows], positive[rows])  # (B,)
+            true = self.scale * with_margin(cosine, self.margin, self.margin_kind)
+            sides = [(anchor[rows], positive, masks.hard_of_anchor)]
+            if self.bidirectional:
+                sides.append((positive[rows], anchor, masks.hard_of_positive))
+            losses = []
+            for queries, candidates, own in sides:
+                logits = [true[:, None], self._logits(queries, candidates, masks.in_batch)]
+                if self.gamma > 0:
+                    others = masks.hard_of_others
+                    negatives = {"own": own, "all": own | others, "others": others}[self.hard_set]  # (B, H)
+                    # gamma * exp(x) = exp(x + log(gamma))
+                    logits.append(self._logits(queries, hard, negatives) + math.log(self.gamma))
+                losses.append(-torch.cat(logits, dim=1).log_softmax(dim=1)[:, 0])  # (B,)
+            return torch.stack(losses).sum(dim=0).mean()
+
+    def _logits(self, queries: Tensor, candidates: Tensor, negatives: Tensor) -> Tensor:
+        """Scaled similarity of unit vectors (B, D) and (N, D): (B, N), -inf where not a negative."""
+        cosines = queries @ candidates.T
+        if self.margin_kind == "cos_of_cos":
+            cosines = cosines.cos()  # as equations (2) and (3) print it
+        return self.scale * cosines.masked_fill(~negatives, float("-inf"))
 
 
 def with_margin(cosine: Tensor, margin: float, kind: str) -> Tensor:
@@ -88,14 +117,10 @@ def with_margin(cosine: Tensor, margin: float, kind: str) -> Tensor:
             cosine would rise again, here it keeps falling. ``additive`` is cosine - margin.
             ``cos_of_cos`` is cos(cosine + margin), equation (1) with the similarity for the angle.
 
-    Raises:
-        ValueError: an unknown ``kind``.
-
     Source:
         Fedorova and Musatow 2024, equation (1); Deng et al. 2019 (ArcFace, arXiv:1801.07698) for the angle and
         its guard; Yang et al. 2019 for ``additive``.
     """
-    _check_name("margin_kind", kind, MARGIN_KINDS)
     if kind == "additive":
         return cosine - margin
     if kind == "cos_of_cos":
@@ -110,68 +135,3 @@ def with_margin(cosine: Tensor, margin: float, kind: str) -> Tensor:
     if kind == "angular":
         return angular
     return torch.where(cosine > -math.cos(margin), angular, cosine - margin * math.sin(margin))
-
-
-def _similarity(queries: Tensor, candidates: Tensor, negatives: Tensor, kind: str) -> Tensor:
-    """Similarity of unit vectors (B, D) and (N, D), before the scale: (B, N), -inf where not a negative."""
-    cosines = queries @ candidates.T
-    if kind == "cos_of_cos":
-        cosines = cosines.cos()  # as equations (2) and (3) print it
-    return cosines.masked_fill(~negatives, float("-inf"))
-
-
-def _select_hard(of_pair: Tensor, of_others: Tensor, hard_set: str) -> Tensor:
-    return {"own": of_pair, "all": of_pair | of_others, "others": of_others}[hard_set]
-
-
-def check_options(*, margin: float, margin_kind: str, scale: float, gamma: float, hard_set: str) -> None:
-    """Raise ``ValueError`` at the first option that is unknown or out of its range, and name it."""
-    _check_name("margin_kind", margin_kind, MARGIN_KINDS)
-    _check_name("hard_set", hard_set, HARD_SETS)
-    if margin_kind == "additive":
-        if not 0 <= margin < 2:
-            raise ValueError(f"recipe.loss.margin={margin}: expected cosine units, at least 0 and less than 2")
-    elif not 0 <= margin < math.pi / 2:
-        raise ValueError(f"recipe.loss.margin={margin}: expected radians, at least 0 and less than pi / 2 = 1.571")
-    if not 0 < scale < math.inf:
-        raise ValueError(f"recipe.loss.scale={scale}: expected a number above 0")
-    if not 0 <= gamma < math.inf:
-        raise ValueError(f"recipe.loss.gamma={gamma}: expected a number, at least 0")
-
-
-def _check_name(option: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"recipe.loss.{option}={value}: expected one of {', '.join(choices)}")
-
-
-@dataclass(frozen=True)
-class AdditiveMarginScale:
-    """``additive_margin_scale`` with its options, checked at construction."""
-
-    margin: float
-    margin_kind: str
-    scale: float
-    gamma: float
-    hard_set: str
-    bidirectional: bool
-
-    def __post_init__(self) -> None:
-        check_options(
-            margin=self.margin,
-            margin_kind=self.margin_kind,
-            scale=self.scale,
-            gamma=self.gamma,
-            hard_set=self.hard_set,
-        )
-
-    def check_hard_negatives(self, *, present: bool) -> None:
-        """Raise ``ValueError`` when hard negatives would have weight 0."""
-        if present and self.gamma == 0:
-            raise ValueError(
-                "recipe.loss.gamma=0 gives hard negatives no weight; use recipe/paraphrase/mining=none"
-                " data.own_negatives=0 data.lonely=drop"
-            )
-
-    def __call__(self, anchor: Tensor, positive: Tensor, hard: Tensor, masks: RankingMasks, *, rows: slice) -> Tensor:
-        """The loss of this device's pairs; arguments as in ``additive_margin_scale``."""
-        return additive_margin_scale(anchor, positive, hard, masks, rows=rows, **asdict(self))

@@ -29,18 +29,15 @@ def margin_ranking(finer: Tensor, coarser: Tensor, *, margin: float) -> Tensor:
 
 
 def equivalence_cross_entropy(scores: Tensor, divergent: Tensor) -> Tensor:
-    """Cross entropy of equivalent or divergent, one pair at a time.
+    """Cross entropy of equivalent or divergent, one pair at a time: scalar, mean over the pairs, in nats.
 
     Args:
         scores: (N,), the logit of *equivalent*.
         divergent: (N,) int64 or bool, 1 where a pair diverges.
 
-    Returns:
-        Scalar, mean over the pairs, in nats.
-
     Source:
-        The ablation of Briakou and Carpuat 2020, section 5. Differs from the released code: that has two outputs; one
-        is their difference, which is all that a softmax of two sees.
+        The ablation of Briakou and Carpuat 2020, section 5. The released code has two outputs; this logit is their
+        difference.
     """
     return F.binary_cross_entropy_with_logits(scores, (divergent == 0).to(scores.dtype))
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from xsent.batch import Parts
-from xsent.losses.cosine import row_cosines
+from xsent.losses.cosine import positive_cosine, row_cosines
 
 
 class DreamTerms(NamedTuple):
@@ -43,8 +43,9 @@ def dream_terms(source: DreamSide, target: DreamSide) -> DreamTerms:
         a term that separates the two languages but leave it out of their sums; it is not computed here.
     """
     aligned = 1 - row_cosines(source.parts.meaning, target.parts.meaning)  # (N,)
+    unrelated = [positive_cosine(side.parts.meaning, side.random_meaning) for side in (source, target)]
     return DreamTerms(
-        meaning=aligned.mean() + _unrelated(source) + _unrelated(target),
+        meaning=aligned.mean() + unrelated[0] + unrelated[1],
         reconstruction=_reconstruction(source) + _reconstruction(target),
         language_embedding=_same_language(source) + _same_language(target),
         language_identification=F.cross_entropy(source.logits, source.lang)
@@ -54,10 +55,6 @@ def dream_terms(source: DreamSide, target: DreamSide) -> DreamTerms:
 
 def _reconstruction(side: DreamSide) -> Tensor:
     return F.mse_loss(side.parts.meaning + side.parts.language, side.embeddings)
-
-
-def _unrelated(side: DreamSide) -> Tensor:
-    return row_cosines(side.parts.meaning, side.random_meaning).clamp(min=0).mean()
 
 
 def _same_language(side: DreamSide) -> Tensor:
@@ -72,9 +69,8 @@ def with_partners(
     """A side with random partners from the same batch.
 
     Args:
-        parts, embeddings, logits, lang: as in ``DreamSide``.
         meaning: (N,) row of each pair's random partner.
-        language: (N,) row of its partner of the same language; its row if it has none.
+        language: (N,) row of its partner of the same language; its own row if it has none.
     """
     rows = torch.arange(len(lang), device=lang.device)
     # Same as `parts.meaning[meaning]`; the backward takes half the time.

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from xsent.batch import Parts
-from xsent.losses.cosine import row_cosines
+from xsent.losses.cosine import positive_cosine, row_cosines
 
 
 class MeatTerms(NamedTuple):
@@ -44,7 +44,7 @@ def meat_terms(
         + _distance(target.meaning + target.language, target_embeddings),
         cross_reconstruction=_distance(source.meaning + target.language, target_embeddings)
         + _distance(target.meaning + source.language, source_embeddings),
-        language_embedding=row_cosines(source.language, target.language).clamp(min=0).mean(),
+        language_embedding=positive_cosine(source.language, target.language),
         adversarial=_uniform_cross_entropy(source_logits) + _uniform_cross_entropy(target_logits),
     )
 
