@@ -83,27 +83,24 @@ class DatasetEvaluator(Evaluator, Generic[S]):
         """The test sets, and the names of those without files."""
         if self.missing == "error" or self.requested is None:
             return self.read_sets(self.requested), []
-        test_sets: list[S] = []
-        absent: list[str] = []
-        for name in self.requested:
-            try:
-                named_sets = self.read_sets([name])
-            except FileNotFoundError:
-                named_sets = []
-            test_sets += named_sets
-            absent += [] if named_sets else [name]
+        separate = {name: self.read_present([name]) for name in self.requested}
+        test_sets = [test_set for name in self.requested for test_set in separate[name] or []]
         if not test_sets:
             return self.read_sets(self.requested), []  # raises the reader's error
+        absent = [name for name in self.requested if not separate[name]]
         if absent:
             log.warning(
                 "%s: no files in %s for %s; the averages are over the other %d of %d",
-                self.name,
-                self.root,
-                ", ".join(absent),
-                len(test_sets),
-                len(self.requested),
+                *(self.name, self.root, ", ".join(absent), len(test_sets), len(self.requested)),
             )
         return test_sets, absent
+
+    def read_present(self, names: Sequence[str]) -> Sequence[S] | None:
+        """As ``read_sets``; None without files."""
+        try:
+            return self.read_sets(names)
+        except FileNotFoundError:
+            return None
 
     @property
     def test_sets(self) -> Sequence[S]:

@@ -24,24 +24,35 @@ class Evaluation(NamedTuple):
     charts: Sequence[Chart] = ()
     tables: Mapping[str, Sequence[Mapping[str, object]]] = MappingProxyType({})  # rows by table name
 
+    @classmethod
+    def merge(cls, evaluations: Iterable[Evaluation]) -> Evaluation:
+        """All metrics, details and charts; tables of one name are appended to each other."""
+        metrics: dict[str, float] = {}
+        details: list[dict[str, object]] = []
+        charts: list[Chart] = []
+        tables: dict[str, list[Mapping[str, object]]] = {}
+        for evaluation in evaluations:
+            metrics |= evaluation.metrics
+            details += evaluation.details
+            charts += evaluation.charts
+            for name, rows in evaluation.tables.items():
+                tables.setdefault(name, []).extend(rows)
+        return cls(metrics, details, charts, tables)
+
 
 class TwoSided(Protocol):
     """Test set with sentences on two sides, aligned or not."""
 
-    @property
-    def source(self) -> list[str]: ...
-    @property
-    def target(self) -> list[str]: ...
+    source: list[str]
+    target: list[str]
 
 
 @runtime_checkable
 class Bitext(TwoSided, Protocol):
     """Test set where ``target[i]`` translates ``source[i]``."""
 
-    @property
-    def source_lang(self) -> str: ...
-    @property
-    def target_lang(self) -> str: ...
+    source_lang: str
+    target_lang: str
 
 
 def direction(bitext: Bitext) -> str:
@@ -181,17 +192,13 @@ def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluat
     Args:
         vectors: (N, D) embeddings of ``evaluator.sentences()`` by space.
     """
-    metrics: dict[str, float] = {}
-    details: list[dict[str, object]] = []
-    charts: list[Chart] = []
-    tables: dict[str, list[Mapping[str, object]]] = {}
-    for space, rows in vectors.items():
-        scored = evaluator.score(rows)
-        metrics |= {add_space(name, space): value for name, value in scored.metrics.items()}
-        details += [{"space": space, **row} for row in scored.details]
-        charts += [
-            chart._replace(name=f"{chart.name}_{space}", title=f"{chart.title}, {space}") for chart in scored.charts
-        ]
-        for name, table in scored.tables.items():
-            tables.setdefault(name, []).extend({"space": space, **row} for row in table)
-    return Evaluation(metrics, details, charts, tables)
+    return Evaluation.merge(_in_space(evaluator.score(rows), space) for space, rows in vectors.items())
+
+
+def _in_space(scored: Evaluation, space: str) -> Evaluation:
+    return Evaluation(
+        {add_space(name, space): value for name, value in scored.metrics.items()},
+        [{"space": space, **row} for row in scored.details],
+        [chart._replace(name=f"{chart.name}_{space}", title=f"{chart.title}, {space}") for chart in scored.charts],
+        {name: [{"space": space, **row} for row in rows] for name, rows in scored.tables.items()},
+    )

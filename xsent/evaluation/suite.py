@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
 from torch import Tensor
 
 from xsent.batch import Judgement, WordPair
-from xsent.evaluation.charts import Chart
 from xsent.evaluation.evaluator import Bitext, Evaluation, Evaluator, PairEvaluator, as_pair_evaluator, number_texts
 
 
@@ -75,7 +74,7 @@ class Suite(PairEvaluator):
         return [name for member in self.members for name in member.metric_names()]
 
     def score(self, vectors: Tensor) -> Evaluation:
-        return _merge(
+        return Evaluation.merge(
             member.score(vectors[[self._row_of[text] for text in member.sentences()]]) for member in self.members
         )
 
@@ -88,20 +87,7 @@ class Suite(PairEvaluator):
 
     def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
         remaining = iter(judgements)
-        return _merge(
+        return Evaluation.merge(
             member.score_pairs(list(islice(remaining, len(member.pairs()))), threshold=threshold)
             for member in map(as_pair_evaluator, self.members)
         )
-
-
-def _merge(evaluations: Iterable[Evaluation]) -> Evaluation:
-    metrics: dict[str, float] = {}
-    details: list[dict[str, object]] = []
-    charts: list[Chart] = []
-    tables: dict[str, Sequence[Mapping[str, object]]] = {}
-    for scored in evaluations:
-        metrics |= scored.metrics
-        details += scored.details
-        charts += scored.charts
-        tables |= scored.tables
-    return Evaluation(metrics, details, charts, tables)

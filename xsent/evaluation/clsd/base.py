@@ -13,17 +13,14 @@ from xsent.evaluation.evaluator import Bitext, direction
 class Corpus(Bitext, Protocol):
     """Parallel sentences of one corpus with their ids."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def ids(self) -> list[str]: ...
+    name: str
+    ids: list[str]
 
 
 class ClsdSet(Corpus, Protocol):
     """N items of one corpus and direction: sources, their translations and K distractors of each translation."""
 
-    @property
-    def distractors(self) -> list[list[str]]: ...
+    distractors: list[list[str]]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

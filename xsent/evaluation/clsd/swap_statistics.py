@@ -22,16 +22,11 @@ FILES = {CROSS: "cross_lingual", MONO: "monolingual"}
 class Swaps(Corpus, Protocol):
     """N distractors that differ from their original, the target, in one word."""
 
-    @property
-    def swapped(self) -> list[str]: ...
-    @property
-    def tags(self) -> list[str]: ...
-    @property
-    def equivalent(self) -> list[int]: ...
-    @property
-    def words(self) -> list[tuple[str, str]]: ...
-    @property
-    def additions(self) -> int: ...
+    swapped: list[str]
+    tags: list[str]
+    equivalent: list[int]
+    words: list[tuple[str, str]]
+    additions: int
 
 
 class Changes(NamedTuple):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -15,24 +14,21 @@ from torch import Tensor
 from xsent.batch import Judgement, WordPair
 from xsent.evaluation.charts import Chart
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_at_least, zero_vectors
-from xsent.evaluation.divergence.metrics import (
-    PercentRule,
-    calibrate,
-    percent_divergent,
-    ranking_metrics,
-    sentence_metrics,
-)
+from xsent.evaluation.divergence.metrics import PercentRule, calibrate, ranking_metrics, sentence_metrics
 from xsent.evaluation.divergence.pairs import DivergencePairs, ScoredSet, Thresholds, histogram
-from xsent.evaluation.divergence.word_metrics import WordScores, divergent_words
-from xsent.evaluation.evaluator import Evaluation, PairEvaluator, TwoSided, direction
-from xsent.evaluation.search.margin import MarginSearch
-from xsent.evaluation.search.pair_margins import Neighbourhood, pair_margins
+from xsent.evaluation.divergence.word_metrics import (
+    Words,
+    divergent_words,
+    has_scored_words,
+    percent_divergent,
+    set_word_metrics,
+)
+from xsent.evaluation.evaluator import Evaluation, PairEvaluator, TwoSided, direction, number_texts
+from xsent.evaluation.search.margin import MarginSearch, pair_margins
 from xsent.evaluation.statistics.agreement import Annotated, agreement_table
 from xsent.evaluation.statistics.thresholds import Bools, Floats
 
 log = logging.getLogger(__name__)
-
-Words = list[tuple[Bools, Bools]]  # words predicted as divergent, by pair and side
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -104,7 +100,6 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         super().__post_init__()
         self.search = MarginSearch(self.margin, self.k, "knn")
         check_at_least("dev_seeds", self.dev_seeds, 1)
-        self.word_scores = WordScores(self.word_kinds, self.percent_rule)
 
     @property
     def requested(self) -> Sequence[str] | None:
@@ -124,11 +119,6 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
     def _annotations(self) -> Sequence[Annotated]:
         return [] if self.annotations is None else self.read_annotations(self.annotations)
 
-    @cached_property
-    def _agreement(self) -> dict[str, float]:
-        table = agreement_table(self._annotations) if self._annotations else {}
-        return {f"agreement/{metric}": value for metric, value in table.items()}
-
     def check(self) -> None:
         """Read all files.
 
@@ -138,25 +128,22 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         super().check()
         assert (self._pool is None) == (self.pool is None)
         assert self._annotations is not None
-        if self._dev is not None:
-            self._check_dev(self._dev.equivalent)
-        for pairs in self.test_sets:
-            if pairs.highlights is not None and not any(self.word_scores.is_scored(pairs)):
-                kinds = self.word_scores.kinds
-                log.warning("%s: %s has no pairs of kinds %s: words are not scored", self.name, pairs.name, kinds)
-
-    def _check_dev(self, labels: Sequence[bool]) -> None:
-        if len(set(labels)) < 2:
+        labels = [] if self._dev is None else self._dev.equivalent
+        if self._dev is not None and len(set(labels)) < 2:
             raise ValueError(
                 f"{self.dev}: a threshold needs equivalent and divergent pairs, found {sum(labels)} equivalent and"
                 f" {len(labels) - sum(labels)} divergent"
             )
         for pairs in self.test_sets:
-            if len(pairs.pairs) > self.dev_seeds:
+            if self._dev is not None and len(pairs.pairs) > self.dev_seeds:
                 log.warning(
                     "%s: %s has %d pairs, evaluator.dev_seeds=%d: the threshold is calibrated among fewer sentences,"
                     " where margins are larger",
                     *(self.name, pairs.name, len(pairs.pairs), self.dev_seeds),
+                )
+            if pairs.highlights is not None and not any(has_scored_words(pairs, self.word_kinds)):
+                log.warning(
+                    "%s: %s has no pairs of kinds %s: words are not scored", self.name, pairs.name, self.word_kinds
                 )
 
     def digest(self) -> str:
@@ -175,15 +162,19 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
     # ---- scoring
 
     def metric_names(self) -> list[str]:
-        thresholds = Thresholds(0.0, None if self._dev is None else 0.0, "").by_prefix()
-        sets = [ScoredSet(pairs, np.zeros(len(pairs.pairs)), thresholds) for pairs in self.test_sets]
-        return list(self._metrics(sets, [None] * len(sets)))
+        return self._metric_names(calibrates=self._dev is not None, tags_words=False)
 
     def pair_metric_names(self, *, tags_words: bool) -> list[str]:
-        thresholds = Thresholds(0.0, 0.0, "").by_prefix()
+        return self._metric_names(calibrates=True, tags_words=tags_words)
+
+    def _metric_names(self, *, calibrates: bool, tags_words: bool) -> list[str]:
+        thresholds = Thresholds(0.0, 0.0 if calibrates else None, "")
         sets = [ScoredSet(pairs, np.zeros(len(pairs.pairs)), thresholds) for pairs in self.test_sets]
-        words = [_no_divergent_words(pairs) if tags_words else None for pairs in self.test_sets]
-        return list(self._metrics(sets, words))
+        no_words: list[Words] = [
+            [(np.zeros(len(pair.source), dtype=bool), np.zeros(len(pair.target), dtype=bool)) for pair in pairs.pairs]
+            for pairs in self.test_sets
+        ]
+        return list(self._metrics(sets, no_words if tags_words else [None] * len(sets)))
 
     def score(self, vectors: Tensor) -> Evaluation:
         """Metrics of margin scores, from the embeddings (N, D) of ``sentences()``."""
@@ -192,12 +183,11 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         sets = []
         details: list[dict[str, object]] = []
         for pairs in self.test_sets:
-            thresholds = by_size[len(pairs.pairs)]
-            sets.append(ScoredSet(pairs, self._margins(pairs, pairs, vectors), thresholds.by_prefix()))
+            sets.append(ScoredSet(pairs, self._margins(pairs, pairs, vectors), by_size[len(pairs.pairs)]))
             sizes_of_sides = list(map(len, self._candidates(pairs)))
             details.append(
                 {
-                    **self._detail(sets[-1], thresholds),
+                    **self._detail(sets[-1], by_size[len(pairs.pairs)]),
                     **self.search.conditions(min(sizes_of_sides)),
                     "candidates": " + ".join(map(str, sizes_of_sides)),
                     "zero_vectors": zero_vectors(self.rows(vectors, pairs.source), self.rows(vectors, pairs.target)),
@@ -228,12 +218,12 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
             start = sum(len(scored.pairs.pairs) for scored in sets)
             of_set = judgements[start : start + len(pairs.pairs)]
             scores = np.array([judgement.score for judgement in of_set], dtype=np.float64)
-            sets.append(ScoredSet(pairs, scores, thresholds.by_prefix()))
+            sets.append(ScoredSet(pairs, scores, thresholds))
             words.append(divergent_words(pairs, of_set))
             details.append(self._detail(sets[-1], thresholds) | {"words_tagged": words[-1] is not None})
         charts: list[Chart] = [histogram(f"{self.name}_scores", f"Scores: {self.name}", "score", sets)]
         if shares := [
-            ScoredSet(pairs, _percents(divergent), {})
+            ScoredSet(pairs, percent_divergent(divergent), None)
             for pairs, divergent in zip(self.test_sets, words, strict=True)
             if divergent is not None
         ]:
@@ -242,24 +232,26 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         return Evaluation(self._metrics(sets, words), details, charts)
 
     def _metrics(self, sets: Sequence[ScoredSet], words: Sequence[Words | None]) -> dict[str, float]:
-        metrics = dict(self._agreement)
+        figures = {"agreement": agreement_table(self._annotations) if self._annotations else {}}
         for scored, divergent in zip(sets, words, strict=True):
-            metrics |= self._sentence_metrics(scored) | self.word_scores.agreement(scored.pairs)
-            if divergent is not None:
-                metrics |= self.word_scores.words(scored.pairs, divergent)
-                metrics |= self.word_scores.percents(scored.pairs, _percents(divergent))
-        return {f"{self.name}/{item}": value for item, value in metrics.items()}
+            pairs = scored.pairs
+            figures |= self._sentence_metrics(scored)
+            figures[pairs.name] = figures[pairs.name] | set_word_metrics(pairs, self.word_kinds, divergent)
+            if divergent is not None and self.percent_rule is not None:
+                figures[pairs.name] |= self.percent_rule(percent_divergent(divergent), pairs.kinds)
+        return {f"{self.name}/{item}/{metric}": value for item, row in figures.items() for metric, value in row.items()}
 
-    def _sentence_metrics(self, scored: ScoredSet) -> dict[str, float]:
+    def _sentence_metrics(self, scored: ScoredSet) -> dict[str, dict[str, float]]:
+        assert scored.thresholds is not None
         scores, equivalent = scored.values, np.array(scored.pairs.equivalent)
-        metrics: dict[str, float] = {}
+        items: dict[str, dict[str, float]] = {}
         for item, rows in self._items(scored.pairs):
-            for prefix, threshold in scored.thresholds.items():
+            items[item] = {}
+            for prefix, threshold in scored.thresholds.by_prefix().items():
                 figures = sentence_metrics(scores[rows] > threshold, equivalent[rows])
-                metrics |= {f"{item}/{prefix}{metric}": value for metric, value in figures.items()}
-            figures = ranking_metrics(scores[rows], equivalent[rows])
-            metrics |= {f"{item}/{metric}": value for metric, value in figures.items()}
-        return metrics
+                items[item] |= {f"{prefix}{metric}": value for metric, value in figures.items()}
+            items[item] |= ranking_metrics(scores[rows], equivalent[rows])
+        return items
 
     def _items(self, pairs: DivergencePairs) -> Iterator[tuple[str, Bools]]:
         """Item names, and the pairs that each item scores."""
@@ -281,13 +273,15 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
 
     def _margins(self, pairs: TwoSided, near: TwoSided, vectors: Tensor) -> Floats:
         source, target = self.rows(vectors, pairs.source), self.rows(vectors, pairs.target)
-        around = Neighbourhood(*(self.rows(vectors, side) for side in self._candidates(near)))
-        return pair_margins(source, target, around, margin=self.search.margin, k=self.search.k)
+        x, y = (self.rows(vectors, side) for side in self._candidates(near))
+        return pair_margins(source, target, (x, y), margin=self.margin, k=self.k)
 
     def _candidates(self, near: TwoSided) -> tuple[list[str], list[str]]:
         """Distinct sentences of both sides, including the pool."""
         sets = [near] if self._pool is None else [near, self._pool]
-        return _distinct(pairs.source for pairs in sets), _distinct(pairs.target for pairs in sets)
+        sources = number_texts(text for pairs in sets for text in pairs.source)
+        targets = number_texts(text for pairs in sets for text in pairs.target)
+        return list(sources), list(targets)
 
     def _detail(self, scored: ScoredSet, thresholds: Thresholds) -> dict[str, object]:
         pairs, equivalent = scored.pairs, np.array(scored.pairs.equivalent)
@@ -304,12 +298,13 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
             "calibrated_on": thresholds.tuned_on,
             "best_threshold": calibrate(scored.values, equivalent).threshold if has_both else None,
             "annotators": pairs.annotators,
-            "pairs_with_scored_words": sum(self.word_scores.is_scored(pairs)),
+            "pairs_with_scored_words": sum(has_scored_words(pairs, self.word_kinds)),
             "pairs_without_highlight": sum(not any(map(any, sides)) for sides in pairs.highlights or []),
         }
 
 
-class _Sides(NamedTuple):
+@dataclass
+class _Sides:
     source: list[str]
     target: list[str]
 
@@ -323,15 +318,3 @@ def _parts(pairs: TwoSided, size: int) -> Iterator[tuple[_Sides, _Sides]]:
             _Sides(pairs.source[start:stop], pairs.target[start:stop]),
             _Sides(pairs.source[first:stop], pairs.target[first:stop]),
         )
-
-
-def _no_divergent_words(pairs: DivergencePairs) -> Words:
-    return [(np.zeros(len(pair.source), dtype=bool), np.zeros(len(pair.target), dtype=bool)) for pair in pairs.pairs]
-
-
-def _percents(divergent: Words) -> Floats:
-    return np.array([percent_divergent(sides) for sides in divergent])
-
-
-def _distinct(sides: Iterable[list[str]]) -> list[str]:
-    return list(dict.fromkeys(text for side in sides for text in side))

@@ -1,18 +1,15 @@
-"""Metrics of equivalence and divergence: of sentence pairs, of words, and of pairs by their divergent words."""
+"""Metrics of equivalence and divergence: of sentence pairs, and of pairs by their divergent words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xsent.evaluation.statistics.thresholds import Bools, Floats, Roc, area_under, roc_curve
-
-Ints = NDArray[np.int64]
+from xsent.evaluation.statistics.thresholds import Bools, Floats, area_under, best_point, roc_curve
 
 
 class Rates(NamedTuple):
@@ -47,8 +44,7 @@ def sentence_metrics(predicted: Bools, equivalent: Bools) -> dict[str, float]:
     """Percent: precision, recall and F1 of equivalent and of divergent pairs, and weighted by their shares.
 
     Args:
-        predicted: (N,), pairs classified as equivalent.
-        equivalent: (N,), equivalent pairs.
+        predicted, equivalent: (N,), pairs classified as equivalent, and pairs that are.
 
     Source:
         Briakou & Carpuat 2020 (arXiv:2010.03662), Table 3.
@@ -58,9 +54,6 @@ def sentence_metrics(predicted: Bools, equivalent: Bools) -> dict[str, float]:
         f"{name}_{label}": value for label, of_class in classes.items() for name, value in of_class._asdict().items()
     }
     return metrics | weighted(predicted, equivalent)._asdict()
-
-
-# ---- thresholds
 
 
 class Calibrated(NamedTuple):
@@ -85,16 +78,8 @@ def calibrate(scores: Floats, equivalent: Bools, *, balanced: bool = False) -> C
         ValueError: there is only one class, or a score is NaN.
     """
     roc = roc_curve(scores, equivalent)
-    f1 = _weighted_f1(roc, balanced)
-    # Point 0, which accepts nothing, comes last: argmax returns the first of the best.
-    best = (int(np.argmax(np.append(f1[1:], f1[0]))) + 1) % len(f1)
-    return Calibrated(_above(roc.scores, best), 100 * float(f1[best]))
-
-
-def _weighted_f1(roc: Roc, balanced: bool) -> Floats:
-    """(K + 1,), weighted F1 of each point as a share."""
-    members, negatives = int(roc.positives[-1]), int(roc.negatives[-1])
-    hits, wrong = roc.positives, roc.negatives
+    hits, wrong = roc.positives, roc.negatives  # (K + 1,)
+    members, negatives = int(hits[-1]), int(wrong[-1])
     if balanced:  # each pair has as weight the size of the other class
         hits, wrong = hits * negatives, wrong * members
         members = negatives = members * negatives
@@ -102,10 +87,11 @@ def _weighted_f1(roc: Roc, balanced: bool) -> Floats:
     yes = 2 * hits / (accepted + members)
     no = 2 * (negatives - wrong) / (members + negatives - accepted + negatives)
     f1: Floats = (members * yes + negatives * no) / (members + negatives)
-    return f1
+    best = best_point(f1)
+    return Calibrated(_threshold_below(roc.scores, best), 100 * float(f1[best]))
 
 
-def _above(scores: Floats, count: int) -> float:
+def _threshold_below(scores: Floats, count: int) -> float:
     """A threshold below exactly ``count`` of the distinct scores, which are descending."""
     if count == 0:
         return float(scores[0])
@@ -124,46 +110,8 @@ def ranking_metrics(scores: Floats, equivalent: Bools) -> dict[str, float]:
     """
     if equivalent.all() or not equivalent.any():
         return {"roc_auc": math.nan, "best_f1": math.nan}
-    return {
-        "roc_auc": 100 * area_under(roc_curve(scores, equivalent)),
-        "best_f1": calibrate(scores, equivalent).f1,
-    }
-
-
-# ---- words
-
-
-def highlight_levels(annotators: int) -> dict[str, int]:
-    """Number of annotators that must highlight a divergent word, by name of the level; ``union`` alone for one."""
-    return {"union": 1, "pairwise_union": 2, "intersection": annotators} if annotators > 1 else {"union": 1}
-
-
-def word_metrics(predicted: Bools, highlighted: Ints, minimum: int) -> dict[str, float]:
-    """Percent: F1 of the divergent and of the equivalent words, all words pooled, and the product of the two.
-
-    Args:
-        predicted: (N,), words predicted as divergent.
-        highlighted: (N,), number of annotators that highlighted each word.
-        minimum: number of annotators that makes a word divergent.
-
-    Source:
-        Briakou & Carpuat 2020, Table 4, which has shares instead of percent.
-    """
-    truth = highlighted >= minimum
-    return _word_f1(rates(predicted, truth).f1, rates(~predicted, ~truth).f1)
-
-
-def coin_metrics(highlighted: Ints, minimum: int) -> dict[str, float]:
-    """``word_metrics`` of a coin flip: the F1 of its expected precision (the share of the class) and recall (1/2)."""
-    share = float((highlighted >= minimum).mean())
-    return _word_f1(*(100 * part / (part + 0.5) for part in (share, 1 - share)))
-
-
-def _word_f1(divergent: float, equivalent: float) -> dict[str, float]:
-    return {"f1_div": divergent, "f1_eq": equivalent, "f1_mul": divergent * equivalent / 100}
-
-
-# ---- pairs by their words
+    area = area_under(roc_curve(scores, equivalent))
+    return {"roc_auc": 100 * area, "best_f1": calibrate(scores, equivalent).f1}
 
 
 @dataclass(frozen=True)
@@ -182,23 +130,21 @@ class PercentRule:
     percents: Sequence[int]
     strict: bool
 
-    def __call__(self, shares: Floats, is_above: Bools) -> dict[str, float]:
+    def __call__(self, shares: Floats, kinds: Sequence[str]) -> dict[str, float]:
         """Percent by metric: ``div10_above_precision`` etc., and the weighted ``div10_f1``.
 
         Args:
             shares: (N,), percent of divergent words of each pair.
-            is_above: (N,), pairs of kind ``above``.
+            kinds: of the N pairs; others than the two are ignored. If either is absent, there are no metrics.
         """
+        if not {self.above, self.below} <= set(kinds):
+            return {}
+        rows = np.isin(kinds, [self.above, self.below])
+        shares, is_above = shares[rows], np.array(kinds)[rows] == self.above
         metrics: dict[str, float] = {}
         for percent in self.percents:
             predicted = shares > percent if self.strict else shares >= percent
-            for kind, of_kind in (("above", rates(predicted, is_above)), ("below", rates(~predicted, ~is_above))):
-                metrics |= {f"div{percent}_{kind}_{name}": value for name, value in of_kind._asdict().items()}
+            for side, of_side in (("above", rates(predicted, is_above)), ("below", rates(~predicted, ~is_above))):
+                metrics |= {f"div{percent}_{side}_{name}": value for name, value in of_side._asdict().items()}
             metrics[f"div{percent}_f1"] = weighted(predicted, is_above).f1
         return metrics
-
-
-def percent_divergent(sides: Iterable[Bools]) -> float:
-    """Percent of the words of a pair that are predicted as divergent, both sides pooled; 0 without words."""
-    words = np.concatenate(list(sides))
-    return 100 * float(words.mean()) if len(words) else 0.0

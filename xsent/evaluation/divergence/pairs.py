@@ -12,24 +12,17 @@ from xsent.evaluation.charts import Histogram, Panel
 from xsent.evaluation.evaluator import Bitext
 from xsent.evaluation.statistics.thresholds import Floats
 
-CALIBRATED = "calibrated_"
-
 
 class DivergencePairs(Bitext, Protocol):
     """N pairs, each equivalent or divergent in meaning."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def pairs(self) -> Sequence[WordPair]: ...
-    @property
-    def equivalent(self) -> list[bool]: ...
-    @property
-    def kinds(self) -> list[str]: ...  # "": only the label is known
-    @property
-    def highlights(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]] | None: ...  # annotators per word
-    @property
-    def annotators(self) -> int: ...
+    name: str
+    pairs: Sequence[WordPair]
+    equivalent: list[bool]
+    kinds: list[str]  # "": only the label is known
+    highlights: list[tuple[tuple[int, ...], tuple[int, ...]]] | None  # annotators per word
+    annotators: int
+
     def digest(self) -> str: ...
 
 
@@ -42,7 +35,7 @@ class Thresholds(NamedTuple):
 
     def by_prefix(self) -> dict[str, float]:
         """Thresholds by prefix of their metrics' names."""
-        return {"": self.fixed} | ({} if self.calibrated is None else {CALIBRATED: self.calibrated})
+        return {"": self.fixed} | ({} if self.calibrated is None else {"calibrated_": self.calibrated})
 
 
 class ScoredSet(NamedTuple):
@@ -50,7 +43,7 @@ class ScoredSet(NamedTuple):
 
     pairs: DivergencePairs
     values: Floats  # (N,)
-    thresholds: dict[str, float]  # by prefix of their metrics; empty: the values classify nothing
+    thresholds: Thresholds | None  # None: the values classify nothing
 
 
 def histogram(name: str, title: str, label: str, sets: Sequence[ScoredSet]) -> Histogram:
@@ -58,14 +51,12 @@ def histogram(name: str, title: str, label: str, sets: Sequence[ScoredSet]) -> H
     panels: list[Panel] = []
     line_label = "threshold"
     for scored in sets:
-        *_, (prefix, line) = scored.thresholds.items() or [("", None)]
-        line_label = f"{prefix.replace('_', ' ')}threshold"
-        panels.append(Panel(scored.pairs.name, _by_kind(scored), line))
+        kinds = zip(scored.pairs.kinds, scored.pairs.equivalent, strict=True)
+        labels = np.array([kind or ("equivalent" if label else "divergent") for kind, label in kinds])
+        values = {label.replace("_", " "): scored.values[labels == label] for label in dict.fromkeys(labels.tolist())}
+        line = None
+        if scored.thresholds is not None:
+            prefix, line = list(scored.thresholds.by_prefix().items())[-1]
+            line_label = f"{prefix.replace('_', ' ')}threshold"
+        panels.append(Panel(scored.pairs.name, values, line))
     return Histogram(name, title, label, "pairs", line_label, panels)
-
-
-def _by_kind(scored: ScoredSet) -> dict[str, Floats]:
-    names = {True: "equivalent", False: "divergent"}
-    kinds = zip(scored.pairs.kinds, scored.pairs.equivalent, strict=True)
-    labels = np.array([kind or names[label] for kind, label in kinds])
-    return {label.replace("_", " "): scored.values[labels == label] for label in dict.fromkeys(labels.tolist())}

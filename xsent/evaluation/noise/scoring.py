@@ -20,18 +20,12 @@ VERSIONS = ("noisy", "standard")
 class NoisySet(TwoSided, Protocol):
     """Noisy sentences (``source``) and their standard forms (``target``); sets of one name are generations of noise."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def seed(self) -> int | None: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def translations(self) -> Mapping[str, list[str]]: ...
-    @property
-    def augmented(self) -> list[str]: ...
-    @property
-    def made_from(self) -> Mapping[str, tuple[str, str]]: ...
+    name: str
+    seed: int | None
+    language: str
+    translations: Mapping[str, list[str]]
+    augmented: list[str]
+    made_from: Mapping[str, tuple[str, str]]
 
 
 class Embedded(NamedTuple):

@@ -25,14 +25,10 @@ METRICS = ("f1", "precision", "recall", "threshold")
 class MiningTask(TwoSided, Protocol):
     """Two collections of distinct sentences and the gold pairs of rows."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def gold(self) -> Sequence[tuple[int, int]]: ...
-    @property
-    def source_lines(self) -> int: ...
-    @property
-    def target_lines(self) -> int: ...
+    name: str
+    gold: Sequence[tuple[int, int]]
+    source_lines: int
+    target_lines: int
 
 
 class MinedTask(NamedTuple):

@@ -19,12 +19,8 @@ MISALIGNED = "misaligned"  # any wrong sentence except a negative of the right o
 class AugmentedBitext(Bitext, Protocol):
     """A test set with hard negatives of the target side."""
 
-    @property
-    def augmented(self) -> list[str]: ...
-    @property
-    def made_from(self) -> Mapping[str, tuple[str, str]]:
-        """The target sentence and the error type that each negative was made with."""
-        ...
+    augmented: list[str]
+    made_from: Mapping[str, tuple[str, str]]  # target sentence and error type of each negative
 
 
 class ErrorCounts(NamedTuple):

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from xsent.evaluation.search.exact import Neighbours, knn_both
+from xsent.evaluation.dataset_evaluator import check_at_least, check_choice
+from xsent.evaluation.search.exact import Neighbours, knn, knn_both
+from xsent.evaluation.statistics.thresholds import Floats
 from xsent.similarity import unit
 
 log = logging.getLogger(__name__)
@@ -39,11 +41,9 @@ class MarginSearch:
     candidates: str
 
     def __post_init__(self) -> None:
-        for option, choices in (("margin", MARGINS), ("candidates", CANDIDATES)):
-            if getattr(self, option) not in choices:
-                raise ValueError(f"evaluator.{option}={getattr(self, option)}: expected one of {', '.join(choices)}")
-        if self.k < 1:
-            raise ValueError(f"evaluator.k={self.k}: expected at least 1 neighbour")
+        check_choice("margin", self.margin, MARGINS)
+        check_choice("candidates", self.candidates, CANDIDATES)
+        check_at_least("k", self.k, 1)
 
     def __call__(self, x: Tensor, y: Tensor) -> tuple[Best, Best]:
         """Best targets of both directions."""
@@ -68,10 +68,9 @@ def best_targets(x: Tensor, y: Tensor, *, margin: str, k: int, candidates: str) 
     Raises:
         ValueError: an unknown margin or set of candidates, or an empty side.
     """
-    if margin not in MARGINS:
-        raise ValueError(f"margin {margin!r}: expected one of {', '.join(MARGINS)}")
-    if candidates not in CANDIDATES:
-        raise ValueError(f"candidates {candidates!r}: expected one of {', '.join(CANDIDATES)}")
+    for name, value, choices in (("margin", margin, MARGINS), ("candidates", candidates, CANDIDATES)):
+        if value not in choices:
+            raise ValueError(f"{name} {value!r}: expected one of {', '.join(choices)}")
     if not len(x) or not len(y):
         raise ValueError(f"nothing to search: {len(x)} and {len(y)} sentences")
     both = knn_both(x, y, search_width(k))
@@ -97,6 +96,27 @@ def best_neighbours(forward: Neighbours, backward: Neighbours, *, margin: str, k
     """
     mean_x, mean_y = mean_cosines(forward, k), mean_cosines(backward, k)
     return _best_of_knn(forward, mean_x, mean_y, margin, k), _best_of_knn(backward, mean_y, mean_x, margin, k)
+
+
+def pair_margins(
+    source: Tensor, target: Tensor, neighbourhood: tuple[Tensor, Tensor], *, margin: str, k: int
+) -> Floats:
+    """Margin score (P,) of each known pair.
+
+    Args:
+        source, target: (P, D), row i of both is a pair.
+        neighbourhood: distinct sentences (M, D) and (N, D) of both sides. Neighbours of a source are searched in the
+            second, those of a target in the first; a side of a pair that is in it counts as a neighbour.
+        margin, k: as in ``best_targets``.
+
+    Source:
+        Artetxe & Schwenk 2019 (arXiv:1811.01136), equation 2.
+    """
+    cosines = torch.linalg.vecdot(unit(source.double()), unit(target.double()))
+    source_mean = mean_cosines(knn(source, neighbourhood[1], k), k)
+    target_mean = mean_cosines(knn(target, neighbourhood[0], k), k)
+    scores: Floats = margin_scores(cosines, source_mean, target_mean, margin).numpy(force=True)
+    return scores
 
 
 def mean_cosines(neighbours: Neighbours, k: int) -> Tensor:

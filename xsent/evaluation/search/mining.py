@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from xsent.evaluation.search.margin import Best, best_targets
+from xsent.evaluation.statistics.thresholds import count_accepted
 
 STRATEGIES = ("forward", "backward", "intersect", "max")
 
@@ -108,24 +109,18 @@ def best_threshold(scores: Tensor, is_gold: Tensor, n_gold: int) -> Threshold:
     Source:
         Zweigenbaum et al. 2018 (BUCC shared task); LASER's bucc.py.
     """
-    ordered = scores.double().sort(descending=True, stable=True)
-    values, hits = ordered.values.numpy(force=True), is_gold[ordered.indices].cumsum(0).numpy(force=True)
-    _check_gold(n_gold)
-    if not len(values) or not hits[-1]:
-        return Threshold(math.inf, 0.0, 0.0, 0.0)
+    if not bool(is_gold.any()):
+        return at_threshold(scores, is_gold, n_gold, math.inf)
     # Differs from LASER's script where scores are equal: no threshold separates them.
-    ends = np.append(np.flatnonzero(values[:-1] > values[1:]), len(values) - 1)
-    best = ends[np.argmax(2 * hits[ends] / (ends + 1 + n_gold))]
-    following = values[min(best + 1, len(values) - 1)]
-    middle = (values[best] + following) / 2
-    # Neighbouring floats have no midpoint.
-    threshold = float(middle if middle > following else values[best])
-    return at_threshold(scores, is_gold, n_gold, threshold)
+    accepted = count_accepted(scores.double().numpy(force=True), is_gold.numpy(force=True))
+    f1 = 2 * accepted.positives[1:] / (accepted.positives[1:] + accepted.negatives[1:] + n_gold)
+    return at_threshold(scores, is_gold, n_gold, accepted.threshold(1 + int(np.argmax(f1))))
 
 
 def at_threshold(scores: Tensor, is_gold: Tensor, n_gold: int, threshold: float) -> Threshold:
     """Precision, recall and F1 of the pairs with a score of at least ``threshold``; see ``best_threshold``."""
-    _check_gold(n_gold)
+    if n_gold < 1:
+        raise ValueError(f"expected at least 1 gold pair, found {n_gold}")
     extracted, hits = int((scores >= threshold).sum()), int(((scores >= threshold) & is_gold).sum())
     precision = hits / extracted if extracted else 0.0
     return Threshold(threshold, precision, hits / n_gold, 2 * hits / (extracted + n_gold))
@@ -134,11 +129,6 @@ def at_threshold(scores: Tensor, is_gold: Tensor, n_gold: int, threshold: float)
 def _check_strategy(strategy: str) -> None:
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy {strategy!r}: expected one of {', '.join(STRATEGIES)}")
-
-
-def _check_gold(n_gold: int) -> None:
-    if n_gold < 1:
-        raise ValueError(f"expected at least 1 gold pair, found {n_gold}")
 
 
 def _arrays(best: Best) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -93,22 +93,13 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
 
     @cached_property
     def _loaded(self) -> tuple[Sequence[LabelledPairs], list[str]]:
-        if self.missing == "error" or self.requested is None or self._has_files(self.requested):
-            return self.read_sets(self.requested), []
-        # Available languages are read together: separately, they would have no pairs with each other.
-        available = [language for language in self.requested if self._has_files([language])]
-        if not available:
-            return self.read_sets(self.requested), []  # raises the reader's error
-        absent = [language for language in self.requested if language not in available]
+        requested = [] if self.missing == "error" else self.requested or []
+        absent = [language for language in requested if self.read_present([language]) is None]
+        if len(absent) in (0, len(requested)):
+            return self.read_sets(self.requested), []  # where all are absent, raises the reader's error
         log.warning("%s: no pairs in %s of %s; they are left out", self.name, self.root, ", ".join(absent))
-        return self.read_sets(available), absent
-
-    def _has_files(self, languages: Sequence[str]) -> bool:
-        try:
-            self.read_sets(languages)
-        except FileNotFoundError:
-            return False
-        return True
+        # Read together: separately, languages have no pairs with each other.
+        return self.read_sets([language for language in requested if language not in absent]), absent
 
     @property
     def has_test(self) -> bool:

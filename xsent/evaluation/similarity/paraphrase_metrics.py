@@ -28,12 +28,9 @@ CURVE_POINTS = 1000  # enough for a picture
 class LabelledPairs(Bitext, Protocol):
     """Sentence pairs of one part, kind and language pair."""
 
-    @property
-    def part(self) -> str: ...  # "valid", for choosing thresholds, or "test"
-    @property
-    def kind(self) -> str: ...
-    @property
-    def label(self) -> list[int]: ...  # 1: same meaning, 0: not
+    part: str  # "valid", for choosing thresholds, or "test"
+    kind: str
+    label: list[int]  # 1: same meaning, 0: not
 
 
 class ClassifiedPairs(NamedTuple):

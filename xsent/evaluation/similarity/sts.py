@@ -23,10 +23,8 @@ RESOLUTION = 1e-6
 class ScoredPairs(TwoSided, Protocol):
     """Sentence pairs of one language pair, ``eng-ara`` or ``ara-ara``, each with a gold score."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def gold(self) -> list[float]: ...
+    name: str
+    gold: list[float]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -19,16 +19,11 @@ Distance = Callable[[Floats], Floats]  # counts of V values -> (V, V) squared di
 class Annotated(Protocol):
     """Annotation of one pair by one annotator."""
 
-    @property
-    def pair(self) -> str: ...
-    @property
-    def annotator(self) -> str: ...
-    @property
-    def level(self) -> int: ...  # 0, 1, 2: higher is more divergent
-    @property
-    def source(self) -> tuple[int, ...]: ...  # per word, 1 where it is highlighted
-    @property
-    def target(self) -> tuple[int, ...]: ...
+    pair: str
+    annotator: str
+    level: int  # 0, 1, 2: higher is more divergent
+    source: tuple[int, ...]  # per word, 1 where it is highlighted
+    target: tuple[int, ...]
 
 
 F1 = Callable[[Annotated, Annotated], float | None]  # of a pair that two annotators share: reference, prediction

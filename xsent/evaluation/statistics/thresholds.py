@@ -27,6 +27,13 @@ class Roc(NamedTuple):
     positives: Counts  # (K + 1,), accepted positive pairs
     negatives: Counts  # (K + 1,), accepted negative pairs
 
+    def threshold(self, point: int) -> float:
+        """Halfway between the lowest score that a point above 0 accepts and the next; the lowest if there is none."""
+        lowest = float(self.scores[point - 1])
+        following = float(self.scores[min(point, len(self.scores) - 1)])
+        middle = (lowest + following) / 2
+        return middle if middle > following else lowest  # neighbouring floats have no midpoint
+
     @property
     def true_positive_rate(self) -> Floats:
         """(K + 1,), shares, rising from 0 to 1."""
@@ -63,11 +70,21 @@ def roc_curve(scores: ArrayLike, labels: ArrayLike) -> Roc:
     if not 0 < positive.sum() < len(positive):
         count = int(positive.sum())
         raise ValueError(f"expected pairs of both classes, found {count} positive and {len(positive) - count} negative")
-    order = np.argsort(-values, kind="stable")
-    values, positive = values[order], positive[order]
-    ends = np.append(np.flatnonzero(values[:-1] > values[1:]), len(values) - 1)  # last pair of each score
+    return count_accepted(values, positive)
+
+
+def count_accepted(scores: Floats, positive: Bools) -> Roc:
+    """``roc_curve`` of at least one pair, of any class."""
+    order = np.argsort(-scores, kind="stable")
+    scores, positive = scores[order], positive[order]
+    ends = np.append(np.flatnonzero(scores[:-1] > scores[1:]), len(scores) - 1)  # last pair of each score
     accepted = np.cumsum(positive, dtype=np.int64)[ends]
-    return Roc(values[ends], np.append(0, accepted), np.append(0, ends + 1 - accepted))
+    return Roc(scores[ends], np.append(0, accepted), np.append(0, ends + 1 - accepted))
+
+
+def best_point(quality: Floats) -> int:
+    """The first of the best points of a curve (K + 1,); point 0, which accepts nothing, comes last."""
+    return (int(np.argmax(np.append(quality[1:], quality[0]))) + 1) % len(quality)
 
 
 def best_threshold(roc: Roc, criterion: str) -> float:
@@ -88,19 +105,11 @@ def best_threshold(roc: Roc, criterion: str) -> float:
         Midpoint and choice among ties as in sentence-transformers' binary classification evaluator, which differs where
         scores are equal.
     """
-    quality = _quality(roc, criterion)
-    # Point 0, which accepts nothing, comes last: argmax returns the first of the best.
-    best = (int(np.argmax(np.append(quality[1:], quality[0]))) + 1) % len(quality)
-    if best == 0:
-        above = math.nextafter(float(roc.scores[0]), math.inf)
-        # Just above 0 is subnormal, which training flushes to 0.
-        return above if abs(above) >= sys.float_info.min else sys.float_info.min
-    lowest = float(roc.scores[best - 1])  # lowest accepted score
-    if best == len(roc.scores):
-        return lowest
-    following = float(roc.scores[best])
-    middle = (lowest + following) / 2
-    return middle if middle > following else lowest  # neighbouring floats have no midpoint
+    if best := best_point(_quality(roc, criterion)):
+        return roc.threshold(best)
+    above = math.nextafter(float(roc.scores[0]), math.inf)
+    # Just above 0 is subnormal, which training flushes to 0.
+    return above if abs(above) >= sys.float_info.min else sys.float_info.min
 
 
 def _quality(roc: Roc, criterion: str) -> Floats:
