@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from torch import Tensor
+
+from xsent.evaluation.clsd.candidate_scores import CandidateScores, score_candidates
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator
 from xsent.evaluation.evaluator import Bitext, direction
 
@@ -40,6 +43,11 @@ class ClsdSetsEvaluator(DatasetEvaluator[ClsdSet]):
     def texts(self) -> list[str]:
         distractors = (text for items in self.all_sets() for row in items.distractors for text in row)
         return [*super().texts(), *distractors]
+
+    def score_own(self, items: ClsdSet, vectors: Tensor) -> CandidateScores:
+        """Scores of each item's candidates."""
+        columns = map(list, zip(*candidates_of(items), strict=True))
+        return score_candidates(self.rows(vectors, items.source), [self.rows(vectors, column) for column in columns])
 
 
 def candidates_of(items: ClsdSet) -> list[list[str]]:

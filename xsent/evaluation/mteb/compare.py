@@ -14,14 +14,13 @@ from sklearn.metrics import average_precision_score
 from torch import Tensor
 
 from xsent.evaluation.evaluator import Evaluation
-from xsent.evaluation.mteb.clsd import CLOSE, FIGURE, ROWS
-from xsent.evaluation.mteb.local_tasks import DISCRIMINATION, KINDS, Subset, by_item
+from xsent.evaluation.mteb.clsd import CLOSE, ROWS
+from xsent.evaluation.mteb.local_tasks import DISCRIMINATION, FIGURE, KINDS, Subset, by_item
 from xsent.evaluation.search.margin import best_targets
 from xsent.evaluation.similarity.sts import spearman
 from xsent.evaluation.statistics.thresholds import Bools, Floats, best_threshold, decision_quality, roc_curve
 from xsent.similarity import cos_sim, pairwise_cos_sim
 
-Scores = Mapping[str, Mapping[str, float]]  # of mteb, by subset and figure, shares
 TOLERANCE = 5e-5  # percent: mteb writes shares with six digits
 
 EQUAL = "same"
@@ -75,109 +74,136 @@ class Comparison(NamedTuple):
         return REASONS[self.because] if low - TOLERANCE <= self.mteb <= high + TOLERANCE else None
 
 
-def compare(kind: str, evaluator: Any, vectors: Tensor, scores: Scores) -> list[Comparison]:
+class _Measured(NamedTuple):
+    """A subset with both results."""
+
+    item: str
+    pairs: Subset
+    scores: Mapping[str, float]  # of mteb, by figure, shares
+    evaluator: Any
+    vectors: Tensor
+    ours: Evaluation
+
+    def row(self, figure: str, ours_is: str, ours: float, **explanation: Any) -> Comparison:
+        return Comparison(self.item, figure, 100 * self.scores[figure], ours_is, ours, **explanation)
+
+    def metric(self, name: str) -> float:
+        """Our metric of this subset."""
+        return self.ours.metrics[f"{self.evaluator.name}/{self.item}/{name}"]
+
+    def sides(self) -> tuple[Tensor, Tensor]:
+        source, target = (self.evaluator.rows(self.vectors, side) for side in (self.pairs.source, self.pairs.target))
+        return source, target
+
+    def cosines(self) -> Floats:
+        cosines: Floats = pairwise_cos_sim(*(side.double() for side in self.sides())).numpy(force=True)
+        return cosines
+
+    def accuracy(self) -> float:
+        """Percent of the sources whose nearest target has the right text."""
+        best, _ = best_targets(*self.sides(), margin="absolute", k=1, candidates="knn")
+        target = self.pairs.target
+        right = sum(target[row] == text for row, text in zip(best.rows.tolist(), target, strict=True))
+        return 100 * float(right) / len(target)
+
+    def doubtful_range(self, accuracy: float) -> tuple[float, float]:
+        """Accuracy minus and plus the percentage of queries with a repeated target or a lead below rounding errors."""
+        x, y = self.sides()
+        counts = Counter(self.pairs.target)
+        repeated = torch.tensor([counts[text] > 1 for text in self.pairs.target], device=x.device)
+        close = []
+        for start in range(0, len(x), ROWS):
+            cosines = cos_sim(x[start : start + ROWS].double(), y.double())  # (n, N)
+            answer = torch.arange(start, start + len(cosines), device=x.device)[:, None]
+            rivals = cosines.scatter(1, answer, -torch.inf).max(dim=1).values
+            close.append((cosines.gather(1, answer)[:, 0] - rivals).abs() < CLOSE)
+        doubt = 100 * float((repeated | torch.cat(close)).double().mean())
+        return accuracy - doubt, accuracy + doubt
+
+
+def compare(kind: str, evaluator: Any, vectors: Tensor, scores: Mapping[str, Mapping[str, float]]) -> list[Comparison]:
     """Rows of a local task.
 
     Args:
         kind: as in ``local_task``.
         evaluator: that the task was made of.
         vectors: (N, D) of ``evaluator.sentences()``, the same that mteb used.
-        scores: of mteb.
+        scores: of mteb, by subset and figure, shares.
     """
-    return list(_COMPARISONS[kind](evaluator, vectors, scores, evaluator.score(vectors)))
+    ours = evaluator.score(vectors)
+    return [
+        row
+        for item, pairs in KINDS[kind].subsets(evaluator).items()
+        for row in _COMPARISONS[kind](_Measured(item, pairs, scores[item], evaluator, vectors, ours))
+    ]
 
 
-def _bitext(evaluator: Any, vectors: Tensor, scores: Scores, ours: Evaluation) -> Iterator[Comparison]:
-    for item, pairs in KINDS["bitext"].subsets(evaluator).items():
-        accuracy = ours.metrics[f"{evaluator.name}/{item}/accuracy"]
-        yield from _retrieval(evaluator, vectors, item, pairs, scores, "accuracy", accuracy)
+def _bitext(measured: _Measured) -> Iterator[Comparison]:
+    yield from _retrieval(measured, "accuracy", measured.metric("accuracy"))
 
 
-def _noisy(evaluator: Any, vectors: Tensor, scores: Scores, ours: Evaluation) -> Iterator[Comparison]:
-    for item, pairs in KINDS["noisy"].subsets(evaluator).items():
-        if evaluator.search.margin == "absolute":
-            accuracy = _accuracy(evaluator, vectors, pairs)
-        else:
-            accuracy = 100 - ours.metrics[f"{evaluator.name}/{item}/xsim"]
-        yield from _retrieval(evaluator, vectors, item, pairs, scores, "100 - xsim", accuracy)
+def _noisy(measured: _Measured) -> Iterator[Comparison]:
+    nearest = measured.evaluator.search.margin == "absolute"
+    yield from _retrieval(measured, "100 - xsim", measured.accuracy() if nearest else 100 - measured.metric("xsim"))
 
 
-def _retrieval(
-    evaluator: Any, vectors: Tensor, item: str, pairs: Subset, scores: Scores, figure: str, accuracy: float
-) -> Iterator[Comparison]:
+def _retrieval(measured: _Measured, figure: str, accuracy: float) -> Iterator[Comparison]:
     """Accuracy, equal up to doubtful answers, and F1, which mteb defines differently."""
-    reason = None if evaluator.search.margin == "absolute" else "margin"
-    within = _doubtful_range(evaluator, vectors, pairs, accuracy)
-    yield Comparison(item, "accuracy", 100 * scores[item]["accuracy"], figure, accuracy, reason, within)
-    yield Comparison(item, "f1", 100 * scores[item]["f1"], figure, accuracy, "f1")
+    reason = None if measured.evaluator.search.margin == "absolute" else "margin"
+    yield measured.row("accuracy", figure, accuracy, reason=reason, within=measured.doubtful_range(accuracy))
+    yield measured.row("f1", figure, accuracy, reason="f1")
 
 
-def _gold(evaluator: Any, vectors: Tensor, scores: Scores, ours: Evaluation) -> Iterator[Comparison]:
-    for item, pairs in KINDS["gold"].subsets(evaluator).items():
-        accuracy = _accuracy(evaluator, vectors, pairs)
-        within = _doubtful_range(evaluator, vectors, pairs, accuracy)
-        theirs = 100 * scores[item]["accuracy"]
-        yield Comparison(item, "accuracy", theirs, "accuracy of gold pairs", accuracy, None, within)
-        mined = ours.metrics[f"{evaluator.name}/{item}/f1"]
-        yield Comparison(item, "f1", 100 * scores[item]["f1"], "f1 of mining", mined, "mining")
+def _gold(measured: _Measured) -> Iterator[Comparison]:
+    accuracy = measured.accuracy()
+    yield measured.row("accuracy", "accuracy of gold pairs", accuracy, within=measured.doubtful_range(accuracy))
+    yield measured.row("f1", "f1 of mining", measured.metric("f1"), reason="mining")
 
 
-def _similarity(evaluator: Any, vectors: Tensor, scores: Scores, ours: Evaluation) -> Iterator[Comparison]:
-    for item, pairs in KINDS["similarity"].subsets(evaluator).items():
-        assert pairs.values is not None
-        rho, gold = ours.metrics[f"{evaluator.name}/{item}/spearman"], np.array(pairs.values)
-        low, high = (100 * spearman(order, gold) for order in orders(_cosines(evaluator, vectors, pairs), gold))
-        theirs = 100 * scores[item]["cosine_spearman"]
-        yield Comparison(item, "cosine_spearman", theirs, "spearman", rho, None, (low, high), "ranks")
+def _similarity(measured: _Measured) -> Iterator[Comparison]:
+    gold = np.array(measured.pairs.values)
+    low, high = (100 * spearman(order, gold) for order in orders(measured.cosines(), gold))
+    rho = measured.metric("spearman")
+    yield measured.row("cosine_spearman", "spearman", rho, within=(low, high), because="ranks")
 
 
-def _labelled(evaluator: Any, vectors: Tensor, scores: Scores, ours: Evaluation) -> Iterator[Comparison]:
-    accuracies = {(row["kind"], row["direction"]): float(str(row["accuracy"])) for row in ours.details}
-    subsets = KINDS["labelled"].subsets(evaluator)
-    for item, pairs in by_item(evaluator.scored).items():
-        yield from _classification(evaluator, vectors, subsets[item], item, scores[item])
-        accuracy = accuracies[pairs.kind, f"{pairs.source_lang}-{pairs.target_lang}"]
-        theirs = 100 * scores[item]["cosine_accuracy"]
-        yield Comparison(item, "cosine_accuracy", theirs, "accuracy", accuracy, "calibrated")
+def _labelled(measured: _Measured) -> Iterator[Comparison]:
+    yield from _classification(measured)
+    pairs = by_item(measured.evaluator.scored)[measured.item]
+    key = (pairs.kind, f"{pairs.source_lang}-{pairs.target_lang}")
+    detail = next(row for row in measured.ours.details if (row["kind"], row["direction"]) == key)
+    yield measured.row("cosine_accuracy", "accuracy", float(str(detail["accuracy"])), reason="calibrated")
 
 
-def _divergence(evaluator: Any, vectors: Tensor, scores: Scores, ours: Evaluation) -> Iterator[Comparison]:
-    for item, pairs in KINDS["divergence"].subsets(evaluator).items():
-        yield from _classification(evaluator, vectors, pairs, item, scores[item])
-        # Recall, weighted by the shares of the classes, is accuracy.
-        recall = ours.metrics[f"{evaluator.name}/{item}/recall"]
-        theirs = 100 * scores[item]["cosine_accuracy"]
-        yield Comparison(item, "cosine_accuracy", theirs, "recall", recall, "conventional")
+def _divergence(measured: _Measured) -> Iterator[Comparison]:
+    yield from _classification(measured)
+    # Recall, weighted by the shares of the classes, is accuracy.
+    yield measured.row("cosine_accuracy", "recall", measured.metric("recall"), reason="conventional")
 
 
-def _classification(
-    evaluator: Any, vectors: Tensor, pairs: Subset, item: str, scores: Mapping[str, float]
-) -> Iterator[Comparison]:
+def _classification(measured: _Measured) -> Iterator[Comparison]:
     """Average precision, and the accuracy of the best threshold."""
-    cosines, labels = _cosines(evaluator, vectors, pairs), np.array(pairs.values) == 1
+    cosines, labels = measured.cosines(), np.array(measured.pairs.values) == 1
     worst, best = orders(cosines, labels)
     ours, low, high = (100 * float(average_precision_score(labels, values)) for values in (cosines, worst, best))
-    yield Comparison(
-        item, "cosine_ap", 100 * scores["cosine_ap"], "average precision", ours, None, (low, high), "ranks"
-    )
+    yield measured.row("cosine_ap", "average precision", ours, within=(low, high), because="ranks")
     within = 100 * _best_cut(worst, labels), 100 * _best_accuracy(best, labels)
-    theirs, ours = 100 * scores["cosine_accuracy"], 100 * _best_accuracy(cosines, labels)
-    yield Comparison(item, "cosine_accuracy", theirs, "best accuracy", ours, None, within, "cut")
+    ours = 100 * _best_accuracy(cosines, labels)
+    yield measured.row("cosine_accuracy", "best accuracy", ours, within=within, because="cut")
 
 
-def _discrimination(evaluator: Any, vectors: Tensor, scores: Scores, ours: Evaluation) -> Iterator[Comparison]:
-    stripped = sum(text != text.strip() for text in evaluator.texts())  # mteb strips texts, which may change vectors
-    for row in ours.details:
-        item, prefix = str(row["direction"]), f"{evaluator.name}/{row['direction']}"
-        queries, close, repeated = (int(str(row[column])) for column in ("queries", "pool_close", "pool_repeated"))
-        # mteb rounds shares to five digits, which is exact for fewer than 100,000 queries.
-        theirs = 100 * round(scores[item][FIGURE] * queries) / queries
-        recall, doubt = ours.metrics[f"{prefix}/pool_recall_at_1"], 100 * (close + repeated + stripped) / queries
-        yield Comparison(item, FIGURE, theirs, "pool_recall_at_1", recall, None, (recall - doubt, recall + doubt))
-        yield Comparison(item, FIGURE, theirs, "p_at_1", ours.metrics[f"{prefix}/p_at_1"], "own")
+def _discrimination(measured: _Measured) -> Iterator[Comparison]:
+    detail = next(row for row in measured.ours.details if row["direction"] == measured.item)
+    queries, close, repeated = (int(str(detail[column])) for column in ("queries", "pool_close", "pool_repeated"))
+    # mteb rounds shares to five digits, which is exact for fewer than 100,000 queries.
+    exact = measured._replace(scores={FIGURE: round(measured.scores[FIGURE] * queries) / queries})
+    stripped = sum(text != text.strip() for text in measured.evaluator.texts())  # by mteb, which may change vectors
+    recall, doubt = measured.metric("pool_recall_at_1"), 100 * (close + repeated + stripped) / queries
+    yield exact.row(FIGURE, "pool_recall_at_1", recall, within=(recall - doubt, recall + doubt))
+    yield exact.row(FIGURE, "p_at_1", measured.metric("p_at_1"), reason="own")
 
 
-_COMPARISONS: Mapping[str, Callable[[Any, Tensor, Scores, Evaluation], Iterator[Comparison]]] = {
+_COMPARISONS: Mapping[str, Callable[[_Measured], Iterator[Comparison]]] = {
     "bitext": _bitext,
     "gold": _gold,
     "noisy": _noisy,
@@ -189,38 +215,6 @@ _COMPARISONS: Mapping[str, Callable[[Any, Tensor, Scores, Evaluation], Iterator[
 
 
 # ---- effects of ties and rounding
-
-
-def _rows(evaluator: Any, vectors: Tensor, pairs: Subset) -> tuple[Tensor, Tensor]:
-    return evaluator.rows(vectors, pairs.source), evaluator.rows(vectors, pairs.target)
-
-
-def _cosines(evaluator: Any, vectors: Tensor, pairs: Subset) -> Floats:
-    source, target = (side.double() for side in _rows(evaluator, vectors, pairs))
-    cosines: Floats = pairwise_cos_sim(source, target).numpy(force=True)
-    return cosines
-
-
-def _accuracy(evaluator: Any, vectors: Tensor, pairs: Subset) -> float:
-    """Percent of the sources whose nearest target has the right text."""
-    best, _ = best_targets(*_rows(evaluator, vectors, pairs), margin="absolute", k=1, candidates="knn")
-    right = sum(pairs.target[row] == text for row, text in zip(best.rows.tolist(), pairs.target, strict=True))
-    return 100 * float(right) / len(pairs.target)
-
-
-def _doubtful_range(evaluator: Any, vectors: Tensor, pairs: Subset, accuracy: float) -> tuple[float, float]:
-    """Accuracy minus and plus the percentage of queries with a repeated target or a lead below rounding errors."""
-    x, y = _rows(evaluator, vectors, pairs)
-    counts = Counter(pairs.target)
-    repeated = torch.tensor([counts[text] > 1 for text in pairs.target], device=x.device)
-    close = []
-    for start in range(0, len(x), ROWS):
-        cosines = cos_sim(x[start : start + ROWS].double(), y.double())  # (n, N)
-        answer = torch.arange(start, start + len(cosines), device=x.device)[:, None]
-        rivals = cosines.scatter(1, answer, -torch.inf).max(dim=1).values
-        close.append((cosines.gather(1, answer)[:, 0] - rivals).abs() < CLOSE)
-    doubt = 100 * float((repeated | torch.cat(close)).double().mean())
-    return accuracy - doubt, accuracy + doubt
 
 
 def _best_accuracy(scores: Floats, labels: Bools) -> float:

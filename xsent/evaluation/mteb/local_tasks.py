@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import langcodes
 
 from xsent.evaluation.clsd.base import candidates_of, item_name
-from xsent.evaluation.mteb.clsd import FIGURE, retrieval_split
 from xsent.evaluation.mteb.task_data import LOCAL, TEST, quiet_mteb
 from xsent.evaluation.similarity.paraphrase_metrics import LabelledPairs
+
+FIGURE = "recall_at_1"  # main score of mteb's own CLSD tasks
 
 
 class Subset(NamedTuple):
@@ -22,6 +23,7 @@ class Subset(NamedTuple):
     source: Sequence[str]
     target: Sequence[str]
     values: Sequence[float] | None = None  # human scores, or labels 0 and 1
+    candidates: Sequence[Sequence[str]] | None = None  # of each source: its target, then distractors
 
 
 class Kind(NamedTuple):
@@ -94,6 +96,17 @@ def divergences(evaluator: Any) -> dict[str, Subset]:
     }
 
 
+def discriminations(evaluator: Any) -> dict[str, Subset]:
+    """Sources with the candidates of a direction: ``wmt19_deu-fra``."""
+    return {
+        item_name(items): Subset(
+            (items.source_lang, items.target_lang), items.source, items.target, None, candidates_of(items)
+        )
+        for items in evaluator.test_sets
+    }
+
+
+DISCRIMINATION = "discrimination"  # the only kind without pairs: sources and a pool of candidates
 KINDS: Mapping[str, Kind] = {
     "bitext": Kind("BitextMining", "f1", directions),
     "gold": Kind("BitextMining", "f1", gold_pairs),
@@ -101,65 +114,91 @@ KINDS: Mapping[str, Kind] = {
     "similarity": Kind("STS", "cosine_spearman", scored_pairs, "score"),
     "labelled": Kind("PairClassification", "max_ap", labelled_pairs, "labels"),
     "divergence": Kind("PairClassification", "max_ap", divergences, "labels"),
+    DISCRIMINATION: Kind("Retrieval", FIGURE, discriminations),
 }
-DISCRIMINATION = "discrimination"  # the only kind without pairs
 
 
 def local_task(name: str, kind: str, evaluator: Any, *, about: str) -> Any:
     """A task with its data.
 
     Args:
-        kind: one of ``KINDS``, or ``discrimination``: sources and a pool of candidates.
+        kind: one of ``KINDS``.
         evaluator: with its files read.
         about: one-line description.
 
     Raises:
         ImportError: ``mteb`` is not installed.
     """
+    subsets = KINDS[kind].subsets(evaluator)
+    languages = {subset: [with_script(code) for code in pairs.languages] for subset, pairs in subsets.items()}
     with quiet_mteb():
-        from datasets import Dataset, DatasetDict
-        from mteb.abstasks import AbsTaskPairClassification, AbsTaskRetrieval, AbsTaskSTS
-        from mteb.abstasks.task_metadata import TaskMetadata
-        from mteb.abstasks.text.bitext_mining import AbsTaskBitextMining
+        data = {subset: _data(pairs, KINDS[kind].column) for subset, pairs in subsets.items()}
+        return make_task(name, kind, data, languages=languages, about=about)
 
-    bases = {"BitextMining": AbsTaskBitextMining, "STS": AbsTaskSTS, "PairClassification": AbsTaskPairClassification}
-    languages: dict[str, tuple[str, ...]]
-    if kind == DISCRIMINATION:
-        sets = {item_name(items): items for items in evaluator.test_sets}
-        languages = {subset: (items.source_lang, items.target_lang) for subset, items in sets.items()}
-        data: dict[str, Any] = {
-            subset: {TEST: retrieval_split(items.source, candidates_of(items), is_own=False)}
-            for subset, items in sets.items()
-        }
-        base, task_type, main_score = AbsTaskRetrieval, "Retrieval", FIGURE
-    else:
-        spec = KINDS[kind]
-        base, task_type, main_score = bases[spec.type], spec.type, spec.main_score
-        subsets = spec.subsets(evaluator)
-        languages = {subset: pairs.languages for subset, pairs in subsets.items()}
-        data = {
-            subset: DatasetDict({TEST: Dataset.from_dict(_columns(pairs, spec.column))})
-            for subset, pairs in subsets.items()
-        }
+
+def make_task(
+    name: str, kind: str, data: Mapping[str, Any], *, languages: Sequence[str] | Mapping[str, Sequence[str]], about: str
+) -> Any:
+    """A task with data by subset; ``languages`` of all data or by subset."""
+    from mteb.abstasks import AbsTaskPairClassification, AbsTaskRetrieval, AbsTaskSTS
+    from mteb.abstasks.task_metadata import TaskMetadata
+    from mteb.abstasks.text.bitext_mining import AbsTaskBitextMining
+
+    bases = {
+        "BitextMining": AbsTaskBitextMining,
+        "STS": AbsTaskSTS,
+        "PairClassification": AbsTaskPairClassification,
+        "Retrieval": AbsTaskRetrieval,
+    }
     metadata = TaskMetadata(
         name=name,
         dataset={"path": LOCAL, "revision": LOCAL},
-        type=task_type,
+        type=KINDS[kind].type,
         category="t2t",
         description=about,
         eval_splits=[TEST],
-        main_score=main_score,
-        eval_langs={subset: [with_script(code) for code in codes] for subset, codes in languages.items()},
+        main_score=KINDS[kind].main_score,
+        eval_langs=languages,
     )
-    task: Any = type(name, (base,), {"metadata": metadata})()
+    task: Any = type(name, (bases[metadata.type],), {"metadata": metadata})()
     task.dataset = data
     task.data_loaded = True
     return task
 
 
-def _columns(pairs: Subset, column: str | None) -> dict[str, list[Any]]:
-    values = {} if column is None or pairs.values is None else {column: list(pairs.values)}
-    return {"sentence1": list(pairs.source), "sentence2": list(pairs.target), **values}
+def _data(pairs: Subset, column: str | None) -> Any:
+    from datasets import Dataset, DatasetDict
+
+    if pairs.candidates is not None:
+        return {TEST: retrieval_split(pairs.source, pairs.candidates, is_own=False)}
+    columns: dict[str, list[Any]] = {"sentence1": list(pairs.source), "sentence2": list(pairs.target)}
+    if column is not None and pairs.values is not None:
+        columns[column] = list(pairs.values)
+    return DatasetDict({TEST: Dataset.from_dict(columns)})
+
+
+def retrieval_split(sources: Sequence[str], candidates: Sequence[Sequence[str]], *, is_own: bool) -> dict[str, object]:
+    """A split of a retrieval task in mteb's format, document ids in the order of its own CLSD tasks.
+
+    Args:
+        sources: N queries.
+        candidates: of each query the right answer, then wrong ones.
+        is_own: compare a query with its own candidates only.
+    """
+    from datasets import Dataset
+
+    queries = {f"Q{number}": text for number, text in enumerate(sources, start=1)}
+    documents = {
+        f"D{number}": text for number, text in enumerate((text for row in candidates for text in row), start=1)
+    }
+    ids = iter(documents)
+    ids_of = {query: [next(ids) for _ in row] for query, row in zip(queries, candidates, strict=True)}
+    return {
+        "queries": Dataset.from_dict({"id": list(queries), "text": list(queries.values())}),
+        "corpus": Dataset.from_dict({"id": list(documents), "text": list(documents.values())}),
+        "relevant_docs": {query: {first: 1} for query, (first, *_) in ids_of.items()},
+        "top_ranked": ids_of if is_own else None,
+    }
 
 
 def with_script(language: str) -> str:

@@ -88,11 +88,6 @@ class CachedEncoding:
         return np.stack([self._vector_of[text] for text in texts])
 
 
-def revision_of(embedder: Embedder, space: str | None) -> str:
-    """Digest of the encoder, with the space if one was chosen."""
-    return embedder.digest() if space is None else f"{embedder.digest()}-{space}"
-
-
 def model_meta(embedder: Embedder, *, name: str, space: str | None) -> Any:
     """``ModelMeta`` of an encoder; unknown fields, such as its languages, are None."""
     with quiet_mteb():
@@ -107,7 +102,7 @@ def model_meta(embedder: Embedder, *, name: str, space: str | None) -> Any:
     return ModelMeta.create_empty(
         {
             "name": f"xsent/{name}",
-            "revision": revision_of(embedder, space),
+            "revision": embedder.digest() if space is None else f"{embedder.digest()}-{space}",
             "framework": ["PyTorch"],
             "embed_dim": linear[-1].out_features if linear else getattr(encoder, "dim", None),
             "max_tokens": getattr(encoder, "max_length", None),
