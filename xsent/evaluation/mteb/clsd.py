@@ -118,12 +118,7 @@ class ClsdMtebEvaluator(ClsdSetsEvaluator):
         return CandidateScores(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _detail(
-        self,
-        items: ClsdSet,
-        figures: Mapping[str, float],
-        pool: CandidateScores,
-        own_pool: CandidateScores,
-        vectors: Tensor,
+        self, items: ClsdSet, figures: Mapping[str, float], pool: CandidateScores, own: CandidateScores, vectors: Tensor
     ) -> dict[str, object]:
         candidates = [text for row in candidates_of(items) for text in row]
         counts = Counter(candidates)

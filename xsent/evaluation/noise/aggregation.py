@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import mean, stdev
 
+import numpy as np
+from scipy.stats import ttest_ind_from_stats
+
 from xsent.evaluation.noise.scoring import SetScores
-from xsent.evaluation.statistics.significance import two_sample_p
 
 STUDENT, TEACHER = "student", "teacher"  # the scored encoder, and the encoder it is compared with
 TESTED = ("cosine_distance", "xsim", "xsimpp")  # metrics of the t-test
+RESOLUTION = 1e-9  # scores that differ by less differ by rounding only
 
 
 def summary(generations: Mapping[str, Sequence[SetScores]]) -> dict[str, dict[str, float]]:
-    """Metrics of a set, by item (the set or a bitext).
-
-    Args:
-        generations: one or more generations of the set, by encoder.
-    """
+    """Metrics of a set, by item (the set or a bitext), from its generations by encoder."""
     metrics: dict[str, dict[str, float]] = defaultdict(dict)
     for encoder, of_encoder in generations.items():
         prefix = "" if encoder == STUDENT else f"{encoder}_"
@@ -48,3 +48,21 @@ def ratio_summary(noisy: Sequence[float], standard: Sequence[float]) -> dict[str
     ratio = mean(a / b for a, b in zip(noisy, standard, strict=True))
     metrics = mean_and_sd("ttr", noisy) | {"ttr_standard": mean(standard), "ttr_ratio": ratio}
     return metrics | ({"p_ttr": two_sample_p(noisy, standard)} if len(noisy) > 1 else {})
+
+
+def two_sample_p(a: Sequence[float], b: Sequence[float]) -> float:
+    """Two-sided p-value of Student's t-test of two independent samples with equal variances.
+
+    NaN if a sample has one score. If both samples are constant, as with deterministic noise, t is undefined; p is then
+    the limit for small variances: 1 if the constants are equal (NaN in scipy), otherwise 0.
+
+    Source:
+        Nishimwe et al. 2024, section 6.1: the student's ten scores against LASER's ten.
+    """
+    if len(a) < 2 or len(b) < 2:
+        return math.nan
+    if np.ptp(a) < RESOLUTION and np.ptp(b) < RESOLUTION:
+        return float(abs(a[0] - b[0]) < RESOLUTION)
+    # From moments, because scipy's test of samples warns if one is constant.
+    moments = (value for sample in (a, b) for value in (np.mean(sample), np.std(sample, ddof=1), len(sample)))
+    return float(ttest_ind_from_stats(*moments).pvalue)

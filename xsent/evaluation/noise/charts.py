@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,32 +27,28 @@ class LabelledVector(NamedTuple):
     vector: Series  # (D,)
 
 
-def distance_boxes(name: str, generations: Generations) -> BoxPlot:
-    """Box plot of the cosine distances of single sentences, all generations of a set pooled."""
-    groups = _groups(generations, lambda _, scores: np.concatenate([generation.distances for generation in scores]))
-    return BoxPlot(f"{name}_cosine_distance", f"Noisy and standard sentences: {name}", "cosine distance", groups)
+def boxes(name: str, generations: Generations) -> list[BoxPlot]:
+    """Box plots of the cosine distances of single sentences, generations of a set pooled, and of xSIM++ over them.
 
-
-def error_boxes(name: str, generations: Generations) -> BoxPlot | None:
-    """Box plot of xSIM++ over generations; None if no set has several generations and negatives."""
-    several = {
-        group: by_encoder
-        for group, by_encoder in generations.items()
-        if all(len(scores) > 1 and "xsimpp" in scores[0].metrics[group] for scores in by_encoder.values())
-    }
-    if not several:
-        return None
-    groups = _groups(several, lambda group, scores: np.array([row.metrics[group]["xsimpp"] for row in scores]))
-    return BoxPlot(f"{name}_xsimpp", f"xSIM++ of generations of noise: {name}", "xSIM++ error (percent)", groups)
-
-
-def _groups(
-    generations: Generations, values: Callable[[str, Sequence[SetScores]], Series]
-) -> dict[str, dict[str, Series]]:
-    return {
-        group: {encoder: values(group, scores) for encoder, scores in by_encoder.items()}
-        for group, by_encoder in generations.items()
-    }
+    The second is of the sets with several generations and negatives; it is omitted if there are none.
+    """
+    distances: dict[str, dict[str, Series]] = {}
+    errors: dict[str, dict[str, Series]] = {}
+    for group, by_encoder in generations.items():
+        distances[group] = {
+            encoder: np.concatenate([generation.distances for generation in scores])
+            for encoder, scores in by_encoder.items()
+        }
+        if all(len(scores) > 1 and "xsimpp" in scores[0].metrics[group] for scores in by_encoder.values()):
+            errors[group] = {
+                encoder: np.array([generation.metrics[group]["xsimpp"] for generation in scores])
+                for encoder, scores in by_encoder.items()
+            }
+    plots = [
+        BoxPlot(f"{name}_cosine_distance", f"Noisy and standard sentences: {name}", "cosine distance", distances),
+        BoxPlot(f"{name}_xsimpp", f"xSIM++ of generations of noise: {name}", "xSIM++ error (percent)", errors),
+    ]
+    return plots if errors else plots[:1]
 
 
 def sentence_vectors(
@@ -60,29 +56,21 @@ def sentence_vectors(
 ) -> list[LabelledVector]:
     """Vectors of a pair by both encoders, and of its translations by the teacher, or by the student without one.
 
-    If the encoders' vectors have different sizes, only the student's vectors of the pair are returned.
-
-    Args:
-        line: number of the pair, from 1.
-        student, teacher: vectors of the set's texts.
+    If the encoders' vectors have different sizes, only the student's vectors of the pair are returned. ``line``: number
+    of the pair, from 1.
     """
     if teacher is not None and teacher.vectors.size(1) != student.vectors.size(1):
         teacher, translations = None, False
     encoders = {STUDENT: student} | ({} if teacher is None else {TEACHER: teacher})
     vectors = [
-        LabelledVector(f"{version}, {name}", "", _vector(embedded, side[line - 1]))
+        LabelledVector(f"{version}, {name}", "", embedded.series(side[line - 1]))
         for name, embedded in encoders.items()
         for version, side in [("noisy", noisy_set.source), ("standard", noisy_set.target)]
     ]
     name, embedded = list(encoders.items())[-1]
     for language, lines in noisy_set.translations.items() if translations else ():
-        vectors.append(LabelledVector(f"translation, {name}", language, _vector(embedded, lines[line - 1])))
+        vectors.append(LabelledVector(f"translation, {name}", language, embedded.series(lines[line - 1])))
     return vectors
-
-
-def _vector(embedded: Embedded, text: str) -> Series:
-    vector: Series = embedded.of([text])[0].double().numpy(force=True)
-    return vector
 
 
 def sentence_map(name: str, title: str, text: str, texts: Sequence[LabelledVector]) -> Scatter:
@@ -90,11 +78,6 @@ def sentence_map(name: str, title: str, text: str, texts: Sequence[LabelledVecto
 
     The note has the text, the explained share of the variance, and for three texts or more Spearman's correlation of
     distances in the plane with distances of the vectors.
-
-    Args:
-        name: prefix of the file name.
-        text: the sentence.
-        texts: M texts with vectors of one size.
 
     Source:
         Nishimwe et al. 2024, Figure 2, with components of LASER's vectors; the paper does not say of which vectors, and

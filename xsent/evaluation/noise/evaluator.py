@@ -19,7 +19,7 @@ from xsent.evaluation.charts import Chart
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_at_least
 from xsent.evaluation.evaluator import Evaluation, base_encoder
 from xsent.evaluation.noise.aggregation import STUDENT, TEACHER, ratio_summary, summary
-from xsent.evaluation.noise.charts import distance_boxes, error_boxes, sentence_map, sentence_vectors
+from xsent.evaluation.noise.charts import boxes, sentence_map, sentence_vectors
 from xsent.evaluation.noise.scoring import Embedded, NoisySet, SetScores, cosine_distances, metric_items, score_set
 from xsent.evaluation.noise.teacher import Teacher
 from xsent.evaluation.noise.type_token_ratio import TypeTokenRatio
@@ -171,8 +171,10 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
         Raises:
             ValueError: the teacher's vectors have another size, but are compared.
         """
-        student = Embedded(self._row_of, vectors)
-        teacher = self._embed_by_teacher(vectors)
+        student, teacher = Embedded(self._row_of, vectors), None
+        if self._teacher is not None:
+            texts = [*self.sentences(), *concatenate(self._translations())]
+            teacher = self._teacher.embedded(texts, vectors, compared=self._compares_encoders)
         scores = {STUDENT: self._score_sets(student, teacher or student)}
         drifts: dict[str, float] = {}
         if teacher is not None:
@@ -196,12 +198,6 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
                 metrics |= {f"{self.name}/{item}/{metric}": value for metric, value in values.items()}
         return metrics
 
-    def _embed_by_teacher(self, vectors: Tensor) -> Embedded | None:
-        if self._teacher is None:
-            return None
-        texts = [*self.sentences(), *concatenate(self._translations())]
-        return self._teacher.embedded(texts, vectors, compared=self._compares_encoders)
-
     def _score_sets(self, english: Embedded, translations: Embedded) -> ScoresBySet:
         scores: ScoresBySet = {name: [] for name in self._by_name}
         # Deterministic noise is the same in every generation: it is scored once.
@@ -218,10 +214,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
     def _ratios(self) -> dict[str, dict[str, float]]:
         """Type-token ratios by set."""
         return {
-            name: ratio_summary(
-                [self._ratio(noisy_set.source) for noisy_set in sets],
-                [self._ratio(noisy_set.target) for noisy_set in sets],
-            )
+            name: ratio_summary([self._ratio(row.source) for row in sets], [self._ratio(row.target) for row in sets])
             for name, sets in self._by_name.items()
         }
 
@@ -238,7 +231,12 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
                 "set": noisy_set.name,
                 "seed": noisy_set.seed,
                 "vectors_of": encoder,
-                **_columns(scores),
+                # `xsim` of a set, `fra-eng_noisy_xsim` of a bitext
+                **{
+                    metric if item == name else f"{item.removeprefix(f'{name}_')}_{metric}": value
+                    for item, row in scores.metrics.items()
+                    for metric, value in row.items()
+                },
                 "ttr": self._ratio(noisy_set.source),
                 "ttr_standard": self._ratio(noisy_set.target),
                 "ttr_of": self.ratio.unit,
@@ -258,8 +256,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
 
     def _charts(self, scores: Mapping[str, ScoresBySet], student: Embedded, teacher: Embedded | None) -> list[Chart]:
         by_name = {name: {encoder: by_set[name] for encoder, by_set in scores.items()} for name in self._by_name}
-        errors = error_boxes(self.name, by_name)
-        charts: list[Chart] = [distance_boxes(self.name, by_name), *([] if errors is None else [errors])]
+        charts: list[Chart] = [*boxes(self.name, by_name)]
         if self._pictured is not None:
             texts = sentence_vectors(self._pictured, self.picture_line, student, teacher, translations=self.bitexts)
             title = f"Pair {self.picture_line} of {self._pictured.name}: {self.name}"
@@ -271,12 +268,3 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
 def concatenate(columns: Sequence[list[str]]) -> list[str]:
     """Texts of all columns; a column that generations share is included once."""
     return [text for column in {id(column): column for column in columns}.values() for text in column]
-
-
-def _columns(scores: SetScores) -> dict[str, float]:
-    """``xsim`` of a set, ``fra-eng_noisy_xsim`` of a bitext."""
-    columns: dict[str, float] = {}
-    for item, row in scores.metrics.items():
-        _, _, direction = item.rpartition("_")
-        columns |= {f"{direction}_{metric}" if "-" in direction else metric: value for metric, value in row.items()}
-    return columns

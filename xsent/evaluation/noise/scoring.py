@@ -38,6 +38,11 @@ class Embedded(NamedTuple):
         """Vectors (M, D) of M texts."""
         return self.vectors[torch.tensor([self.row_of[text] for text in texts], device=self.vectors.device)]
 
+    def series(self, text: str) -> Series:
+        """Vector (D,) of a text."""
+        vector: Series = self.of([text])[0].double().numpy(force=True)
+        return vector
+
 
 class SetScores(NamedTuple):
     """Scores of a set by one encoder."""
@@ -82,10 +87,8 @@ def score_set(noisy_set: NoisySet, english: Embedded, translations: Embedded | N
             vectors = translations.of(lines)
             into, out_of = zip(*(search(vectors, side) for side in (noisy, standard)), strict=True)
             sides = (noisy_set.source, noisy_set.target)
-            values.append(
-                [percent_wrong(best_rows, texts, texts) for best_rows, texts in zip(into, sides, strict=True)]
-            )
-            values.append([percent_wrong(best_rows, lines, lines) for best_rows in out_of])
+            values.append([percent_wrong(best, texts, texts) for best, texts in zip(into, sides, strict=True)])
+            values.append([percent_wrong(best, lines, lines) for best in out_of])
     names = metric_items(noisy_set, bitexts=translations is not None)
     metrics = {
         item: dict(zip(row_names, row, strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from torch import Tensor, nn
 
@@ -27,24 +26,16 @@ class Teacher:
     make: Callable[[], Embedder]
     name: str
     device: str = "cpu"
-    _dim: int | None = None
+    _dim: int | None = None  # size of its vectors; None: unknown before the first of them
     _embedded: Embedded | None = None
 
     def check(self) -> None:
         """Build the encoder once, so that its errors appear before anything is encoded."""
-        # It is built again when its vectors are needed: it must not occupy memory during training.
-        self._dim = self.dim
-        self.__dict__.pop("_encoder", None)
+        self._dim = getattr(self._build(), "dim", None)  # it must not occupy memory during training
 
-    @cached_property
-    def _encoder(self) -> Embedder:
+    def _build(self) -> Embedder:
         encoder = self.make()
         return encoder.to(self.device) if isinstance(encoder, nn.Module) else encoder
-
-    @property
-    def dim(self) -> int | None:
-        """Size of its vectors; None if unknown before the first of them."""
-        return self._dim if self._dim is not None else getattr(self._encoder, "dim", None)
 
     def embedded(self, texts: Iterable[str], like: Tensor, *, compared: bool) -> Embedded:
         """Vectors of the distinct texts.
@@ -57,21 +48,20 @@ class Teacher:
         Raises:
             ValueError: they have different sizes but will be compared.
         """
-        if self._embedded is None:
-            if compared:
-                self.check_size(like.size(1))
-            row_of = number_texts(texts)
-            self._embedded = Embedded(row_of, self._encoder.encode(list(row_of), progress=rank() == 0))
-            self._dim = self._embedded.vectors.size(1)
-            self.__dict__.pop("_encoder", None)
         if compared:
             self.check_size(like.size(1))
+        if self._embedded is None:
+            row_of = number_texts(texts)
+            self._embedded = Embedded(row_of, self._build().encode(list(row_of), progress=rank() == 0))
+            self._dim = self._embedded.vectors.size(1)
+            if compared:
+                self.check_size(like.size(1))
         return self._embedded._replace(vectors=self._embedded.vectors.to(like.device))
 
     def check_size(self, dim: int) -> None:
         """Raise ``ValueError`` if vectors of this size cannot be compared with the teacher's."""
-        if self.dim not in (None, dim):
+        if self._dim not in (None, dim):
             raise ValueError(
-                f"{self.name}: the encoder's vectors have {dim} numbers, the teacher's {self.dim}; for the metrics that"
-                " do not compare them set evaluator.drift=false evaluator.bitexts=false"
+                f"{self.name}: the encoder's vectors have {dim} numbers, the teacher's {self._dim}; for the metrics"
+                " that do not compare them set evaluator.drift=false evaluator.bitexts=false"
             )

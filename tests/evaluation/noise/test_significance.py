@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from xsent.evaluation.noise.aggregation import ratio_summary
+from xsent.evaluation.noise.aggregation import ratio_summary, two_sample_p
 from xsent.evaluation.noise.type_token_ratio import TypeTokenRatio
-from xsent.evaluation.statistics.significance import two_sample_p
 
 # ---- t-test
 
