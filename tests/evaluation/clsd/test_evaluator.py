@@ -15,7 +15,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from xsent.evaluation.clsd.candidate_scores import Bucket, buckets, score_candidates
+from xsent.evaluation.clsd import tables
+from xsent.evaluation.clsd.base import CandidateScores, score_candidates
 from xsent.evaluation.clsd.evaluator import ClsdEvaluator
 from xsent.evaluation.evaluator import score_spaces
 
@@ -136,8 +137,13 @@ def test_vectors_of_half_precision_are_compared_in_single_precision() -> None:
     assert result.right.tolist() == [True]
 
 
-def test_only_the_last_bucket_includes_its_upper_edge() -> None:
-    assert buckets([0.0, 0.5, 0.99, 1.0, math.nan], [0, 0.5, 1]) == [Bucket(0, 0.5, 1), Bucket(0.5, 1, 3)]
+def test_only_the_last_bucket_includes_its_upper_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MEASURES", {"jaccard": lambda translation, distractor: float(distractor)})
+    items = Items(target=["t"] * 5, distractors=[["0"], ["0.5"], ["0.99"], ["1"], ["nan"]])
+    scores = CandidateScores(np.zeros((5, 2), dtype=np.float32), np.zeros(5, dtype=np.int64))
+    sets = [tables.SetScores(tables.ScoredSet(items, scores, None, 0), None)]
+    counted = tables.error_buckets(sets, {"jaccard": [0, 0.5, 1]})
+    assert [(bucket.bucket, bucket.errors) for bucket in counted] == [("0_to_0.5", 1), ("0.5_to_1", 3)]
 
 
 # ---- the evaluator

@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from xsent.evaluation.charts import Histogram, Panel
-from xsent.evaluation.clsd.base import ClsdSet, ClsdSetsEvaluator, candidates_of
-from xsent.evaluation.clsd.candidate_scores import CandidateScores, score_candidates
+from xsent.evaluation.clsd.base import CandidateScores, ClsdSet, ClsdSetsEvaluator, candidates_of, item_name
 from xsent.evaluation.clsd.tables import (
     ErrorBucket,
     Row,
     ScoredSet,
     SetScores,
     difficulty_rows,
-    disagreement_rows,
     error_buckets,
     item_rows,
     set_metrics,
@@ -36,7 +34,7 @@ Truncated = Callable[[Sequence[str]], NDArray[np.bool_]]
 
 
 class Pivot(Protocol):
-    """Gives the same sets with every text in one language."""
+    """Gives the same sets with every text in one language, item by item; None: no pivot is configured."""
 
     device: Any  # of the translator
 
@@ -44,9 +42,7 @@ class Pivot(Protocol):
         """Raise ``ValueError``, before any long work, if the pivot does not fit the sets."""
         ...
 
-    def __call__(self, sets: Sequence[Any]) -> Sequence[ClsdSet] | None:
-        """The sets in the pivot language, item by item; None: no pivot is configured."""
-        ...
+    def __call__(self, sets: Sequence[Any]) -> Sequence[ClsdSet] | None: ...
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -119,28 +115,27 @@ class ClsdEvaluator(ClsdSetsEvaluator):
             cosines[:, 0] = 1
             return ScoredSet(items, CandidateScores(cosines, np.zeros(len(cosines), dtype=np.int64)), None, 0)
 
-        pivot = None if self._pivot_sets is None else list(map(placeholder, self._pivot_sets))
-        sets = self._pair_with_pivot(list(map(placeholder, self.test_sets)), pivot)
+        sets = self._score_sets(placeholder)
         return list(self._metrics(sets, error_buckets(sets, self.edges)))
 
     def score(self, vectors: Tensor) -> Evaluation:
-        direct = [self._score_set(items, vectors) for items in self.test_sets]
-        pivot = None if self._pivot_sets is None else [self._score_set(items, vectors) for items in self._pivot_sets]
-        sets = self._pair_with_pivot(direct, pivot)
+        sets = self._score_sets(lambda items: self._score_set(items, vectors))
         counted = error_buckets(sets, self.edges)
+        rows, disagreements = item_rows(sets)
         tables: dict[str, list[Row]] = {
-            f"{self.name}_items": item_rows(sets),
+            f"{self.name}_items": rows,
             f"{self.name}_buckets": [bucket._asdict() for bucket in counted],
             f"{self.name}_difficulty": self._difficulty,
         }
-        if pivot is not None:
-            tables[f"{self.name}_disagreements"] = disagreement_rows(sets)
+        if self._pivot_sets is not None:
+            tables[f"{self.name}_disagreements"] = disagreements
         details = [row for scored in sets for row in self._details(scored)]
         return Evaluation(self._metrics(sets, counted), details, [self._chart(sets)], tables)
 
-    def _pair_with_pivot(self, direct: Sequence[ScoredSet], pivot: Sequence[ScoredSet] | None) -> list[SetScores]:
-        pivots: Sequence[ScoredSet | None] = pivot or [None] * len(direct)
-        return [SetScores(*both) for both in zip(direct, pivots, strict=True)]
+    def _score_sets(self, score: Callable[[ClsdSet], ScoredSet]) -> list[SetScores]:
+        direct = [score(items) for items in self.test_sets]
+        pivot = None if self._pivot_sets is None else [score(items) for items in self._pivot_sets]
+        return [SetScores(*both) for both in zip(direct, pivot or [None] * len(direct), strict=True)]
 
     def _metrics(self, sets: Sequence[SetScores], counted: Sequence[ErrorBucket]) -> dict[str, float]:
         figures = {f"{item}/{name}": value for item, row in set_metrics(sets).items() for name, value in row.items()}
@@ -148,11 +143,10 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         return {f"{self.name}/{item}": value for item, value in figures.items()}
 
     def _score_set(self, items: ClsdSet, vectors: Tensor) -> ScoredSet:
-        columns = list(map(list, zip(*candidates_of(items), strict=True)))
-        source, candidates = self.rows(vectors, items.source), [self.rows(vectors, column) for column in columns]
-        flags = self._is_truncated
-        truncated = None if flags is None else np.array([[flags[text] for text in column] for column in columns]).T
-        return ScoredSet(items, score_candidates(source, candidates), truncated, zero_vectors(source, *candidates))
+        candidates, flags = candidates_of(items), self._is_truncated
+        truncated = None if flags is None else np.array([[flags[text] for text in row] for row in candidates])
+        texts = [*items.source, *(text for row in candidates for text in row)]
+        return ScoredSet(items, self.score_own(items, vectors), truncated, zero_vectors(self.rows(vectors, texts)))
 
     @cached_property
     def _is_truncated(self) -> Mapping[str, bool] | None:
@@ -166,12 +160,12 @@ class ClsdEvaluator(ClsdSetsEvaluator):
     @cached_property
     def _difficulty(self) -> list[Row]:
         rows = difficulty_rows(self.test_sets)
-        columns = ("set", "language", "original_jaccard_mean", "original_jaccard_sd", "intra_jaccard_mean")
         for row in rows:
             log.info(
-                "%s, candidates in %s: Jaccard of distractors with their originals %.3f (sd %.3f), among themselves"
-                " %.3f (sd %.3f)",
-                *(row[column] for column in (*columns, "intra_jaccard_sd")),
+                "%(set)s, candidates in %(language)s: Jaccard of distractors with their originals"
+                " %(original_jaccard_mean).3f (sd %(original_jaccard_sd).3f), among themselves"
+                " %(intra_jaccard_mean).3f (sd %(intra_jaccard_sd).3f)",
+                row,
             )
         return rows
 
@@ -179,7 +173,7 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         return [
             {
                 "evaluator": self.name,
-                "direction": scored_set.item,
+                "direction": item_name(scored_set.direct.items),
                 "way": way,
                 **scored.metrics(),
                 "comparison": "strict",
@@ -195,10 +189,10 @@ class ClsdEvaluator(ClsdSetsEvaluator):
 
     def _chart(self, sets: Sequence[SetScores]) -> Histogram:
         panels = []
-        for scored in sets:
-            scores = scored.direct.scores
+        for items, scores, *_ in (scored.direct for scored in sets):
             margins = scores.margins.astype(np.float64)
-            panels.append(Panel(scored.item, {"right": margins[scores.right], "wrong": margins[~scores.right]}, None))
+            values = {"right": margins[scores.right], "wrong": margins[~scores.right]}
+            panels.append(Panel(item_name(items), values, None))
         label = "lead over the nearest distractor (cosine)"
         title = f"How clearly translations win: {self.name}"
         return Histogram(f"{self.name}_margins", title, label, "items", "", panels)

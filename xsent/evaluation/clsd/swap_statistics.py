@@ -15,8 +15,7 @@ from xsent.evaluation.similarity.sts import RESOLUTION, spearman
 ANY = "any"  # all classes together
 MIN_PAIRS = 3  # two pairs of values always have a correlation of 1 or -1
 CROSS, MONO = "cross", "mono"
-TITLES = {CROSS: "Cross-lingual", MONO: "Monolingual"}
-FILES = {CROSS: "cross_lingual", MONO: "monolingual"}
+KINDS = {CROSS: "cross-lingual", MONO: "monolingual"}
 
 
 class Swaps(Corpus, Protocol):
@@ -89,7 +88,9 @@ def pearson(a: Series, b: Series) -> float:
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def box_plot(name: str, title: str, changes: Mapping[str, Changes], classes: Sequence[str], kind: str) -> BoxPlot:
+def box_plot(
+    name: str, title: str, changes: Mapping[str, Changes], classes: Sequence[str], kind: str, *, suffix: str = ""
+) -> BoxPlot:
     """Box plot of changes: a group for each class, a box for each label.
 
     Args:
@@ -102,13 +103,14 @@ def box_plot(name: str, title: str, changes: Mapping[str, Changes], classes: Seq
         boxes = {key: of_key.filter(tags).values(kind) for key, of_key in changes.items()}
         boxes = {key: values[~np.isnan(values)] for key, values in boxes.items()}
         groups[label.upper()] = {key: values for key, values in boxes.items() if len(values)}
-    return BoxPlot(name, f"{title}: {TITLES[kind].lower()} similarity change", "change of cosine / normaliser", groups)
+    name = f"{name}_{KINDS[kind].replace('-', '_')}{suffix}"
+    return BoxPlot(name, f"{title}: {KINDS[kind]} similarity change", "change of cosine / normaliser", groups)
 
 
 def change_charts(name: str, changes: Sequence[Changes], classes: Sequence[str]) -> list[BoxPlot]:
     """Figures 2 and 3 of Michail et al. 2025 for one encoder, languages side by side."""
     by_language = {language.name: language for language in changes}
-    return [box_plot(f"{name}_{FILES[kind]}", "One word swapped", by_language, classes, kind) for kind in (CROSS, MONO)]
+    return [box_plot(name, "One word swapped", by_language, classes, kind) for kind in KINDS]
 
 
 def compare_encoders(name: str, changes: Mapping[str, Sequence[Changes]], classes: Sequence[str]) -> list[BoxPlot]:
@@ -123,7 +125,7 @@ def compare_encoders(name: str, changes: Mapping[str, Sequence[Changes]], classe
         for language in languages:
             by_language.setdefault(language.name, {})[encoder] = language
     return [
-        box_plot(f"{name}_{FILES[kind]}_{language}", f"One word swapped, {language}", by_encoder, classes, kind)
-        for kind in (CROSS, MONO)
+        box_plot(name, f"One word swapped, {language}", by_encoder, classes, kind, suffix=f"_{language}")
+        for kind in KINDS
         for language, by_encoder in by_language.items()
     ]

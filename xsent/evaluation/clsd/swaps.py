@@ -7,10 +7,10 @@ import json
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -35,16 +35,6 @@ class Parallel(NamedTuple):
     target: list[str]
 
 
-class FindSwaps(Protocol):
-    """Finds swaps, in annotated tables or by rule."""
-
-    def __call__(
-        self, corpora: Sequence[Any], annotations: str | Sequence[str] | None, /, *, keep_equivalent: bool
-    ) -> Sequence[Swaps]:
-        """Swaps, a set for each direction that has some."""
-        ...
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
     """Change of the cosine when one word of a sentence is swapped.
@@ -60,7 +50,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
         semantically_equivalent: ``keep`` or ``drop`` swaps that annotators found to have the same meaning.
         n_unrelated, seed: of a normaliser, as in ``similarity_change.normaliser``.
         read: ``(root, directions)`` -> corpora with distractors, not swaps.
-        swaps: ``(corpora, annotations)`` -> swaps by language, without equivalent ones on request.
+        swaps: ``(corpora, annotations, keep_equivalent=...)`` -> swaps, a set for each direction that has some.
 
     Metrics:
         ``<name>/<deu>/<metric>`` by language of original and distractor, and ``<name>/all/<metric>``. For each class
@@ -82,7 +72,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
     semantically_equivalent: str
     n_unrelated: int | None
     seed: int
-    swaps: FindSwaps
+    swaps: Callable[..., Sequence[Swaps]]
     missing: str = field(default="error", init=False)
 
     def __post_init__(self) -> None:
@@ -109,11 +99,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
         swaps = self.swaps(self._corpora, self.annotations, keep_equivalent=keep)
         # Annotated tables have all directions.
         available = {(corpus.source_lang, corpus.target_lang) for corpus in self._corpora}
-        selected = [
-            of_language
-            for of_language in swaps
-            if requested is None or (of_language.source_lang, of_language.target_lang) in available
-        ]
+        selected = [row for row in swaps if requested is None or (row.source_lang, row.target_lang) in available]
         if not selected:
             names = ", ".join(map(direction, swaps))
             raise ValueError(f"evaluator.directions: expected swaps of {', '.join(requested or [])}, found {names}")
@@ -170,10 +156,10 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
             )
 
     def texts(self) -> list[str]:
-        swapped = [text for swaps in self.test_sets for text in swaps.swapped]
-        corpora = (corpus for of_pair in self.parallel.values() for corpus in of_pair)
-        parallel = [text for corpus in corpora for side in (corpus.source, corpus.target) for text in side]
-        return [*super().texts(), *swapped, *parallel]
+        corpora = [corpus for of_pair in self.parallel.values() for corpus in of_pair]
+        parallel = [side for corpus in corpora for side in (corpus.source, corpus.target)]
+        columns = [*(swaps.swapped for swaps in self.test_sets), *parallel]
+        return super().texts() + [text for column in columns for text in column]
 
     def digest(self) -> str:
         return hashlib.sha256(json.dumps([super().digest(), self.parallel], sort_keys=True).encode()).hexdigest()
@@ -194,11 +180,9 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
                 )
         return normalisers
 
-    def changes(self, vectors: Tensor) -> list[Changes]:
-        """Changes of each language's swaps, from the embeddings (N, D) of ``sentences()``."""
-        return self._changes(vectors, self.normalisers(vectors))
-
-    def _changes(self, vectors: Tensor, normalisers: Mapping[str, Normaliser]) -> list[Changes]:
+    def changes(self, vectors: Tensor, normalisers: Mapping[str, Normaliser] | None = None) -> list[Changes]:
+        """Changes of each language's swaps, from the embeddings (N, D) of ``sentences()`` and their normalisers."""
+        normalisers = self.normalisers(vectors) if normalisers is None else normalisers
         changes = []
         for swaps in self.test_sets:
             unit = normalisers[_languages(swaps)].value
@@ -215,11 +199,9 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
 
     def score(self, vectors: Tensor) -> Evaluation:
         normalisers = self.normalisers(vectors)
-        changes = self._changes(vectors, normalisers)
+        changes = self.changes(vectors, normalisers)
         details = [self._detail(swaps, normalisers[_languages(swaps)], vectors) for swaps in self.test_sets]
-        rows = [
-            row for swaps, of_language in zip(self.test_sets, changes, strict=True) for row in _rows(swaps, of_language)
-        ]
+        rows = [row for swaps, change in zip(self.test_sets, changes, strict=True) for row in _rows(swaps, change)]
         charts = change_charts(self.name, changes, self.classes)
         return Evaluation(self._metrics(changes, normalisers), details, charts, {self.name: rows})
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xsent.evaluation.clsd.base import ClsdSet, item_name
-from xsent.evaluation.clsd.candidate_scores import CandidateScores, buckets, percent
+from xsent.evaluation.clsd.base import CandidateScores, ClsdSet, item_name, percent
 from xsent.lexical_overlap import difficulty, indel_similarity, jaccard
 
 Row = dict[str, object]
@@ -46,16 +46,9 @@ class SetScores(NamedTuple):
     direct: ScoredSet
     pivot: ScoredSet | None
 
-    @property
-    def item(self) -> str:
-        """``wmt19_deu-fra``."""
-        return item_name(self.direct.items)
-
     def metrics(self) -> dict[str, float]:
-        if self.pivot is None:
-            return self.direct.metrics()
-        pivot = {f"pivot_{name}": value for name, value in self.pivot.metrics().items()}
-        return self.direct.metrics() | pivot | self.disagreements()
+        pivot = {} if self.pivot is None else self.pivot.metrics()
+        return self.direct.metrics() | {f"pivot_{name}": pivot[name] for name in pivot} | self.disagreements()
 
     def disagreements(self) -> dict[str, float]:
         """Number of items that are right only directly, and only in the pivot language; empty without a pivot."""
@@ -75,7 +68,7 @@ def by_language(sets: Sequence[SetScores]) -> dict[str, list[SetScores]]:
 
 def set_metrics(sets: Sequence[SetScores]) -> dict[str, dict[str, float]]:
     """Metrics by set and by language of the candidates, and the unweighted ``mean`` over the sets."""
-    by_set = {scored.item: scored.metrics() for scored in sets}
+    by_set = {item_name(scored.direct.items): scored.metrics() for scored in sets}
     languages: dict[str, dict[str, float]] = {}
     for language, of_language in by_language(sets).items():
         errors = sum((~scored.direct.scores.right).sum() for scored in of_language)
@@ -91,17 +84,17 @@ def set_metrics(sets: Sequence[SetScores]) -> dict[str, dict[str, float]]:
 
 
 class ErrorBucket(NamedTuple):
-    """Number of errors in a range of lexical similarity."""
+    """Number of errors from a lower edge of lexical similarity to below the upper one; the last includes both."""
 
     language: str  # of the candidates
     measure: str  # one of ``MEASURES``
-    bucket: str  # range of similarity
+    bucket: str  # range of similarity, "0.6_to_0.7"
     errors: int
     percent: float  # of the errors in that language; NaN: there are none
 
 
 def error_buckets(sets: Sequence[SetScores], edges: Mapping[str, Sequence[float]]) -> list[ErrorBucket]:
-    """Errors by lexical similarity of the translation and the distractor nearest to the source."""
+    """Errors by lexical similarity of the translation and the distractor nearest to the source; NaN is not counted."""
     counted: list[ErrorBucket] = []
     for language, of_language in by_language(sets).items():
         errors = [
@@ -110,9 +103,11 @@ def error_buckets(sets: Sequence[SetScores], edges: Mapping[str, Sequence[float]
             for row in np.flatnonzero(~scored.direct.scores.right).tolist()
         ]
         for measure, similarity in MEASURES.items():
-            for bucket in buckets([similarity(*texts) for texts in errors], edges[measure]):
-                share = 100 * bucket.values / len(errors) if errors else math.nan
-                counted.append(ErrorBucket(language, measure, bucket.label, bucket.values, share))
+            values = np.array([similarity(*texts) for texts in errors], dtype=np.float64)
+            counts, _ = np.histogram(values, np.array(edges[measure], dtype=np.float64))
+            for (low, high), count in zip(pairwise(edges[measure]), counts.tolist(), strict=True):
+                share = 100 * count / len(errors) if errors else math.nan
+                counted.append(ErrorBucket(language, measure, f"{low:g}_to_{high:g}", count, share))
     return counted
 
 
@@ -134,32 +129,25 @@ def difficulty_rows(sets: Sequence[ClsdSet]) -> list[Row]:
     return rows
 
 
-def item_rows(sets: Sequence[SetScores]) -> list[Row]:
-    """A row for each item, with the scores in the pivot language if there is one."""
+def item_rows(sets: Sequence[SetScores]) -> tuple[list[Row], list[Row]]:
+    """A row for each item, and one for each that is right either directly or in the pivot language.
+
+    The first have the scores in the pivot language if there is one, the second the texts of both.
+    """
     rows: list[Row] = []
-    for direct, pivot in _row_pairs(sets):
-        rows.append(direct | {f"pivot_{name}": pivot[name] for name in SCORE_COLUMNS} if pivot else direct)
-    return rows
-
-
-def disagreement_rows(sets: Sequence[SetScores]) -> list[Row]:
-    """The items that are right either directly or in the pivot language, with the texts of both."""
-    rows: list[Row] = []
-    for direct, pivot in _row_pairs(sets):
-        if pivot and direct["right"] != pivot["right"]:
-            row = {name: direct[name] for name in ("set", "direction", "id")}
-            row |= {"right": "direct" if direct["right"] else "pivot"}
-            row |= {name: direct[name] for name in TEXT_COLUMNS}
-            rows.append(row | {f"pivot_{name}": pivot[name] for name in TEXT_COLUMNS})
-    return rows
-
-
-def _row_pairs(sets: Sequence[SetScores]) -> Iterator[tuple[Row, Row]]:
-    """Rows of each item, direct and in the pivot language; the second is empty without a pivot."""
+    disagreements: list[Row] = []
     for scored in sets:
-        direct = list(_rows(scored.direct))
-        pivot: list[Row] = [{}] * len(direct) if scored.pivot is None else list(_rows(scored.pivot))
-        yield from zip(direct, pivot, strict=True)
+        if scored.pivot is None:
+            rows += _rows(scored.direct)
+            continue
+        for direct, pivot in zip(_rows(scored.direct), _rows(scored.pivot), strict=True):
+            rows.append(direct | {f"pivot_{name}": pivot[name] for name in SCORE_COLUMNS})
+            if direct["right"] != pivot["right"]:
+                row = {name: direct[name] for name in ("set", "direction", "id")}
+                row |= {"right": "direct" if direct["right"] else "pivot"}
+                row |= {name: direct[name] for name in TEXT_COLUMNS}
+                disagreements.append(row | {f"pivot_{name}": pivot[name] for name in TEXT_COLUMNS})
+    return rows, disagreements
 
 
 def _rows(scored: ScoredSet) -> Iterator[Row]:

@@ -14,8 +14,15 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from xsent.evaluation.clsd.base import ClsdSet, ClsdSetsEvaluator, candidates_of, item_name
-from xsent.evaluation.clsd.candidate_scores import CandidateScores, percent, score_candidates
+from xsent.evaluation.clsd.base import (
+    CandidateScores,
+    ClsdSet,
+    ClsdSetsEvaluator,
+    candidates_of,
+    item_name,
+    percent,
+    score_candidates,
+)
 from xsent.evaluation.evaluator import Evaluation, number_texts
 from xsent.evaluation.mteb.evaluator import run_task
 from xsent.evaluation.mteb.local_tasks import DISCRIMINATION, FIGURE, make_task, retrieval_split
