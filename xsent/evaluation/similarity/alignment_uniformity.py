@@ -40,6 +40,10 @@ class AlignmentUniformityEvaluator(LanguagesEvaluator[Bitext]):
         check_positive("alpha", self.alpha)
         check_positive("t", self.t)
 
+    @staticmethod
+    def _directions(bitext: Bitext) -> tuple[str, str]:
+        return f"{bitext.source_lang}-{bitext.target_lang}", f"{bitext.target_lang}-{bitext.source_lang}"
+
     def metric_names(self) -> list[str]:
         return list(self._metrics([(0.0, (0.0, 0.0))] * len(self.test_sets)))
 
@@ -50,7 +54,7 @@ class AlignmentUniformityEvaluator(LanguagesEvaluator[Bitext]):
             x, y = self.rows(vectors, bitext.source), self.rows(vectors, bitext.target)
             alignment, spreads = align(x, y, alpha=self.alpha), (uniform(x, t=self.t), uniform(y, t=self.t))
             measured.append((alignment, spreads))
-            for direction, spread, side in zip(_directions(bitext), spreads, (x, y), strict=True):
+            for direction, spread, side in zip(self._directions(bitext), spreads, (x, y), strict=True):
                 row = {"align": alignment, "uniform": spread, "alpha": self.alpha, "t": self.t, "queries": len(side)}
                 details.append(self.detail(direction, side, **row))
         return Evaluation(self._metrics(measured), details)
@@ -60,16 +64,12 @@ class AlignmentUniformityEvaluator(LanguagesEvaluator[Bitext]):
         for bitext, (alignment, spreads) in zip(self.test_sets, measured, strict=True):
             language = bitext.source_lang if bitext.source_lang != PIVOT else bitext.target_lang
             figures[f"{language}/align"] = alignment
-            for direction, spread in zip(_directions(bitext), spreads, strict=True):
+            for direction, spread in zip(self._directions(bitext), spreads, strict=True):
                 figures[f"{direction}/uniform"] = spread
             figures[f"{language}/uniform"] = sum(spreads) / 2
         figures["mean/align"] = sum(alignment for alignment, _ in measured) / len(measured)
         figures["mean/uniform"] = sum(sum(spreads) / 2 for _, spreads in measured) / len(measured)
         return {f"{self.name}/{item}": value for item, value in figures.items()}
-
-
-def _directions(bitext: Bitext) -> tuple[str, str]:
-    return f"{bitext.source_lang}-{bitext.target_lang}", f"{bitext.target_lang}-{bitext.source_lang}"
 
 
 def align(x: Tensor, y: Tensor, *, alpha: float) -> float:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -19,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
-from xsent.evaluation.evaluator import Bitext, Evaluation
+from xsent.evaluation.evaluator import Bitext, Evaluation, number_texts
 
 log = logging.getLogger(__name__)
 
@@ -82,22 +84,6 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
         if not converged:
             log.warning("%s: the classifier did not converge in %d iterations", self.name, self.max_iter)
         right = classifier.predict(self._inputs(vectors, test)) == np.array(test.languages)
-        return self._evaluation(right, train, test, converged)
-
-    def _inputs(self, vectors: Tensor, part: Labelled) -> NDArray[np.float64]:
-        return self.rows(vectors, part.texts).double().numpy(force=True)
-
-    def _parts(self) -> tuple[Labelled, Labelled]:
-        train, test = split_by_translation(self.test_sets, test_share=self.test_share, seed=self.seed)
-        learned, held_out = set(train.languages), set(test.languages)
-        if len(learned) < 2 or learned != held_out:
-            raise ValueError(
-                f"{self.name}: expected at least 2 languages, each in both parts, found {', '.join(sorted(learned))}"
-                f" to learn from and {', '.join(sorted(held_out))} held out; more sentences are needed"
-            )
-        return train, test
-
-    def _evaluation(self, right: NDArray[np.bool_], train: Labelled, test: Labelled, converged: bool) -> Evaluation:
         held_out, learned = Counter(test.languages), Counter(train.languages)
         hits = Counter(language for language, hit in zip(test.languages, right.tolist(), strict=True) if hit)
         recalls = {language: 100 * hits[language] / count for language, count in sorted(held_out.items())}
@@ -119,8 +105,21 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
         details = [{"evaluator": self.name, "direction": row["direction"], **conditions, **row} for row in rows]
         return Evaluation(metrics, details)
 
+    def _inputs(self, vectors: Tensor, part: Labelled) -> NDArray[np.float64]:
+        return self.rows(vectors, part.texts).double().numpy(force=True)
 
-def split_by_translation(bitexts: Iterable[Bitext], *, test_share: float, seed: int) -> tuple[Labelled, Labelled]:
+    def _parts(self) -> tuple[Labelled, Labelled]:
+        train, test = split_by_translation(self.test_sets, test_share=self.test_share, seed=self.seed)
+        learned, held_out = set(train.languages), set(test.languages)
+        if len(learned) < 2 or learned != held_out:
+            raise ValueError(
+                f"{self.name}: expected at least 2 languages, each in both parts, found {', '.join(sorted(learned))}"
+                f" to learn from and {', '.join(sorted(held_out))} held out; more sentences are needed"
+            )
+        return train, test
+
+
+def split_by_translation(bitexts: Sequence[Bitext], *, test_share: float, seed: int) -> tuple[Labelled, Labelled]:
     """Split sentences into a training and a held-out part without separating sentences linked by translation.
 
     Args:
@@ -128,34 +127,27 @@ def split_by_translation(bitexts: Iterable[Bitext], *, test_share: float, seed: 
         test_share: maximum share of held-out sentences.
         seed: of the split and of the sentences left out of languages above the median size.
     """
-    language_of: dict[str, str | None] = {}  # None: several
-    parents: dict[str, str] = {}  # union-find forest over the sentences
+    pairs = [pair for bitext in bitexts for pair in zip(bitext.source, bitext.target, strict=True)]
+    row_of = number_texts(text for pair in pairs for text in pair)
+    links = np.array([[row_of[source], row_of[target]] for source, target in pairs]).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(pairs), dtype=bool), tuple(links)), shape=(len(row_of), len(row_of)))
+    _, component = connected_components(graph, directed=False)
+    languages_of: dict[str, set[str]] = {text: set() for text in row_of}
     for bitext in bitexts:
-        for source, target in zip(bitext.source, bitext.target, strict=True):
-            for text, language in ((source, bitext.source_lang), (target, bitext.target_lang)):
-                first = language_of.setdefault(text, language)
-                language_of[text] = language if first == language else None
-                parents.setdefault(text, text)
-            parents[_root(parents, source)] = _root(parents, target)
-    languages = {text: language for text, language in language_of.items() if language is not None}
-    by_root: dict[str, list[str]] = {}
-    for text in languages:
-        by_root.setdefault(_root(parents, text), []).append(text)
-    groups = list(by_root.values())
+        for texts, language in ((bitext.source, bitext.source_lang), (bitext.target, bitext.target_lang)):
+            for text in texts:
+                languages_of[text].add(language)
+    language_of = {text: min(languages) for text, languages in languages_of.items() if len(languages) == 1}
+    groups: dict[int, list[str]] = {}
+    for text in language_of:
+        groups.setdefault(int(component[row_of[text]]), []).append(text)
     train: list[str] = []
     test: list[str] = []
-    max_test = test_share * len(languages)
-    for position in np.random.default_rng(seed).permutation(len(groups)).tolist():
-        group = groups[position]
-        (test if len(test) + len(group) <= max_test else train).extend(group)
-    return _balance(train, languages), _balance(test, languages)
-
-
-def _root(parents: dict[str, str], text: str) -> str:
-    while parents[text] != text:
-        parents[text] = parents[parents[text]]  # path halving
-        text = parents[text]
-    return text
+    components = list(groups.values())
+    for position in np.random.default_rng(seed).permutation(len(components)).tolist():
+        group = components[position]
+        (test if len(test) + len(group) <= test_share * len(language_of) else train).extend(group)
+    return _balance(train, language_of), _balance(test, language_of)
 
 
 def _balance(texts: list[str], language_of: dict[str, str]) -> Labelled:

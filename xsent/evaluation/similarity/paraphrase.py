@@ -164,19 +164,20 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
             ClassifiedPairs(pairs, cosines, np.array(pairs.label) == 1, thresholds[pairs.kind])
             for pairs, cosines in zip(self.scored, self._cosines(self.scored, points), strict=True)
         ]
-        spreads = {
-            kind: self._spread([classified.pairs for classified in of_kind], points)
-            for kind, of_kind in by_kind(sets).items()
-        }
+        spreads = {kind: self._spread([row.pairs for row in rows], points) for kind, rows in by_kind(sets).items()}
         details = [self._detail(classified, is_zero) for classified in sets]
         return Evaluation(self._metrics(sets, spreads), details, charts(self.name, sets))
 
     def _metrics(self, sets: Sequence[ClassifiedPairs], spreads: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
         metrics: dict[str, float] = {}
         for kind, of_kind in by_kind(sets).items():
-            of_kind_metrics = {**kind_metrics(of_kind), **spreads[kind]}
-            metrics |= {f"{self._item(kind)}/{metric}": value for metric, value in of_kind_metrics.items()}
-        metrics |= self._language_metrics(sets) | self._zero_shot_metrics(sets)
+            figures = {**kind_metrics(of_kind), **spreads[kind]}
+            metrics |= {f"{self._item(kind)}/{metric}": value for metric, value in figures.items()}
+        metrics |= self._language_metrics(sets)
+        unseen = [classified for classified in sets if _codes(classified.pairs) & self._zero_shot_codes]
+        trained = [classified for classified in sets if not _codes(classified.pairs) & self._zero_shot_codes]
+        groups = {"trained": trained, "zero_shot": unseen} if unseen else {}
+        metrics |= {f"{name}/accuracy": mean_percent_right(group).accuracy for name, group in groups.items() if group}
         metrics |= {f"overall/{metric}": value for metric, value in percent_right(sets)._asdict().items()}
         if len(by_kind(sets)) > 1:
             metrics |= {f"mean/{metric}": value for metric, value in mean_percent_right(sets)._asdict().items()}
@@ -219,12 +220,6 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
             for language in languages
             if (selected := [classified for classified in of_kind if language in _languages(classified.pairs)])
         }
-
-    def _zero_shot_metrics(self, sets: Sequence[ClassifiedPairs]) -> dict[str, float]:
-        unseen = [classified for classified in sets if _codes(classified.pairs) & self._zero_shot_codes]
-        trained = [classified for classified in sets if not _codes(classified.pairs) & self._zero_shot_codes]
-        groups = {"trained": trained, "zero_shot": unseen} if unseen else {}
-        return {f"{name}/accuracy": mean_percent_right(group).accuracy for name, group in groups.items() if group}
 
     def _detail(self, classified: ClassifiedPairs, is_zero: Tensor) -> dict[str, object]:
         pairs, labels = classified.pairs, classified.labels

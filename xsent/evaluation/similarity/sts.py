@@ -71,13 +71,12 @@ class StsEvaluator(DatasetEvaluator[ScoredPairs]):
         return Evaluation(self._metrics(correlations), details)
 
     def _metrics(self, correlations: Mapping[str, float]) -> dict[str, float]:
-        groups = {"mean": list(correlations.values())}
-        if len(correlations) > 1:
-            languages = {"monolingual": 1, "crosslingual": 2}
-            groups = {
-                group: [rho for pair, rho in correlations.items() if len(set(pair.split("-"))) == count]
-                for group, count in languages.items()
-            } | groups
+        languages = {"monolingual": 1, "crosslingual": 2} if len(correlations) > 1 else {}
+        groups = {
+            group: [rho for pair, rho in correlations.items() if len(set(pair.split("-"))) == count]
+            for group, count in languages.items()
+        }
+        groups["mean"] = list(correlations.values())
         figures = {**correlations, **{group: sum(rhos) / len(rhos) for group, rhos in groups.items() if rhos}}
         return {f"{self.name}/{item}/spearman": value for item, value in figures.items()}
 
@@ -87,9 +86,7 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float:
 
     NaN where either series is constant up to ``RESOLUTION``.
     """
-    ranks = []
-    for series in (np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)):
-        if not len(series) or np.ptp(series) < RESOLUTION:
-            return math.nan
-        ranks.append(rankdata(series))
-    return float(np.corrcoef(*ranks)[0, 1])
+    both = [np.asarray(series, dtype=np.float64) for series in (a, b)]
+    if any(not len(series) or np.ptp(series) < RESOLUTION for series in both):
+        return math.nan
+    return float(np.corrcoef(*map(rankdata, both))[0, 1])
