@@ -81,7 +81,7 @@ def drawn_chart(page: Any, selector: str) -> Any:
     """A chart, scrolled into view and drawn."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    (chart,) = find(page, selector)
+    (chart,) = WebDriverWait(page, 20).until(lambda _: find(page, selector))
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
     WebDriverWait(page, 20).until(lambda _: chart.find_elements("css selector", ".over"))
     return chart
