@@ -216,7 +216,7 @@ def test_the_help_of_noise_names_all_transformations_and_the_defaults(capsys: py
             ["--transform", "mixall"],
             "transform 'mixall': expected mix_all or one of abr1, abr2, abr3, fing, homo, cont",
         ),
-        (["--set", "noise.selection=1.5"], "selection=1.5: expected a value from 0 to 1"),
+        (["--set", "noise.selection=1.5"], "selection=1.5: expected a number from 0 to 1"),
         (["--set", "noise.selectoin=0.5"], "noise.selectoin"),
         (["--resources", "no/such/folder"], "no/such/folder"),
         (["--log", "OUT"], "expected different files"),

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, TypeVar
+from typing import TypeVar
 
 QUEUED_CHUNKS = 2  # per process: none waits for work, and memory stays bounded
 
@@ -27,29 +27,19 @@ def worker_count(workers: int | None) -> int:
     return workers
 
 
-def map_in_order(
-    function: Callable[[C], R],
-    chunks: Iterable[C],
-    *,
-    workers: int,
-    task: str,
-    initializer: Callable[..., None] | None = None,
-    initargs: tuple[Any, ...] = (),
-) -> Generator[R]:
+def map_in_order(function: Callable[[C], R], chunks: Iterable[C], *, workers: int, task: str) -> Generator[R]:
     """Apply ``function`` to each chunk in other processes; yield the results in order.
 
     Args:
         function: picklable.
         chunks: read lazily, a few ahead of the results.
         task: verb phrase for the error message, e.g. ``makes noise``.
-        initializer: called once in each process with ``initargs``.
 
     Raises:
         ChildProcessError: a process was killed or could not start.
     """
     # Forking is unsafe because this process has threads (torch starts some).
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_start_process, initargs=(initializer, initargs))
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_process)
     results: deque[Future[R]] = deque()
     try:
         for chunk in chunks:
@@ -67,12 +57,10 @@ def map_in_order(
         pool.shutdown(cancel_futures=True)
 
 
-def _start_process(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+def _start_process() -> None:
     # A terminal sends Ctrl-C to all processes; only the parent handles it and then ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    if initializer is not None:
-        initializer(*initargs)
 
 
 def _exit_with_parent() -> None:

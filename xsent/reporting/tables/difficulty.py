@@ -10,7 +10,7 @@ from rich.table import Table
 
 from xsent.lexical_overlap import Difficulty, Spread
 from xsent.reporting.tables.table import terminal_table, text_row
-from xsent.text.distractors.config_checks import is_number
+from xsent.text.config_checks import is_number
 
 
 def difficulty_table(ours: Mapping[str, Difficulty], published: Sequence[Mapping[str, Any]]) -> Table:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from xsent.text.noise.abbreviation_rules import Element, Rule, Rules, parse_rule, rule_words
 from xsent.text.noise.abbreviations import Abbreviations
@@ -19,8 +21,6 @@ from xsent.text.noise.tokenizer import split_pieces
 from xsent.text.noise.word_substitutions import Calendar, Confusions
 from xsent.text.text_lines import numbered_lines
 from xsent.text.word_lists import load_sections
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ def bundled() -> Lexicons:
     words = _parse_alternatives(abbreviations["words"])
     frequent = _parse_alternatives(abbreviations["frequent words"])
     slang = load_sections("slang")
+    calendar = _parse_alternatives(chain.from_iterable(load_sections("calendar").values()))
     contractions = load_sections("contractions")
     return Lexicons(
         abr1=Abbreviations(_add_variants(phrases), _add_variants({**words, **frequent}), whole_words=True),
@@ -60,11 +61,16 @@ def bundled() -> Lexicons:
         dysl=Confusions(dict(_parse_pairs(load_sections("dyslexia")["pairs"], "="))),
         spel=_parse_alternatives(load_sections("misspellings")["words"]),
         slng=Slang(
-            tuple((word, *_parse_number(slang_word)) for word, slang_word in _flatten(slang["nouns"])),
+            # A word without plural, as in "mate|mates", keeps its form.
+            tuple((word, *(slang_word.split("|") * 2)[:2]) for word, slang_word in _flatten(slang["nouns"])),
             tuple(_flatten(slang["adjectives"])),
             tuple(_flatten(slang["adverbs"])),
         ),
-        week=_calendar(load_sections("calendar")),
+        # A name becomes its first short form; every short form becomes the name.
+        week=Calendar(
+            {name: forms[0] for name, forms in calendar.items()},
+            {form: name for name, forms in calendar.items() for form in forms},
+        ),
     )
 
 
@@ -82,26 +88,26 @@ def from_folder(folder: Path) -> Lexicons:
     abbreviations = folder / "abbreviation_transformation"
     calendar = folder / "weekday_month_abbreviation"
     slang = folder / "slangificator"
-    confusions = _read_json(folder / "dyslexia_words_swap" / "data.json", _as_category)
+    misspellings = _read_json(folder / "replace_spelling" / "spell_errors.json", *_TEXTS)
+    confusions = _read_json(folder / "dyslexia_words_swap" / "data.json", *_CATEGORY)
     return replace(
         bundled(),
         abr1=Abbreviations(
-            _wrap(_read_json(abbreviations / "phrase_abbrev_dict.json", _as_text)),
-            _wrap(_read_json(abbreviations / "word_abbrev_dict.json", _as_text)),
+            {phrase: (short,) for phrase, short in _read_json(abbreviations / "phrase_abbrev_dict.json").items()},
+            {word: (short,) for word, short in _read_json(abbreviations / "word_abbrev_dict.json").items()},
         ),
         abr2=_read_rules(folder / "insert_abbreviation" / "replacement_rules_en.txt"),
         abr3=_read_acronyms(folder / "replace_abbreviation_and_acronyms" / "abbreviations.txt"),
         cont=Contractions(dict(_parse_pairs(load_sections("contractions")["common"], "=")), as_released=True),
         dysl=Confusions({first: second for pairs in confusions.values() for first, second in pairs.items()}),
-        spel=_read_json(folder / "replace_spelling" / "spell_errors.json", _as_texts),
+        spel={word: tuple(errors) for word, errors in misspellings.items()},
         slng=Slang(
-            tuple((word, singular, plural) for word, singular, plural in _read_table(slang / "Slang_Nouns.txt", 3)),
-            tuple((word, slang_word) for word, slang_word in _read_table(slang / "Slang_Adjectives.txt", 2)),
-            tuple((word, slang_word) for word, slang_word in _read_table(slang / "Slang_Adverbs.txt", 2)),
+            _read_table(slang / "Slang_Nouns.txt", 3),
+            _read_table(slang / "Slang_Adjectives.txt", 2),
+            _read_table(slang / "Slang_Adverbs.txt", 2),
         ),
         week=Calendar(
-            _read_json(calendar / "weekday_month_abb_en.json", _as_text),
-            _read_json(calendar / "weekday_month_exp_en.json", _as_text),
+            _read_json(calendar / "weekday_month_abb_en.json"), _read_json(calendar / "weekday_month_exp_en.json")
         ),
     )
 
@@ -110,11 +116,7 @@ def from_folder(folder: Path) -> Lexicons:
 
 
 def _parse_pairs(entries: Iterable[str], sign: str) -> list[tuple[str, str]]:
-    pairs = []
-    for entry in entries:
-        word, replacement = entry.split(f" {sign} ")
-        pairs.append((word, replacement))
-    return pairs
+    return [(word, replacement) for word, replacement in (entry.split(f" {sign} ") for entry in entries)]
 
 
 def _parse_alternatives(entries: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -123,12 +125,6 @@ def _parse_alternatives(entries: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def _flatten(entries: Iterable[str]) -> list[tuple[str, str]]:
     return [(word, option) for word, options in _parse_alternatives(entries).items() for option in options]
-
-
-def _parse_number(slang: str) -> tuple[str, str]:
-    """Singular and plural of "mate|mates"; a word without plural keeps its form."""
-    singular, _, plural = slang.partition("|")
-    return singular, plural or singular
 
 
 def _add_variants(short_forms: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -161,61 +157,36 @@ def _homophones(groups: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, .
     return homophones
 
 
-def _calendar(names: Mapping[str, tuple[str, ...]]) -> Calendar:
-    """A name becomes its first short form; every short form becomes the name."""
-    short = _parse_alternatives((*names["weekdays"], *names["months"]))
-    return Calendar(
-        {name: forms[0] for name, forms in short.items()},
-        {form: name for name, forms in short.items() for form in forms},
-    )
-
-
 # ---- NL-Augmenter's files
 
 
-def _read_json(path: Path, convert: Callable[[Any], Value | None]) -> dict[str, Value]:
-    """A JSON object with converted values; ``convert`` returns None for an invalid one."""
+def _is_text(raw: object) -> bool:
+    return isinstance(raw, str) and raw != ""
+
+
+# Forms of the values of a JSON object: description and check.
+_TEXT = ("a text that is not empty", _is_text)
+_TEXTS = (
+    "a list of texts, none of them empty",
+    lambda raw: isinstance(raw, list) and raw != [] and all(map(_is_text, raw)),
+)
+_CATEGORY = (
+    "an object of texts by text, none of them empty",
+    lambda raw: isinstance(raw, dict) and all(map(_is_text, [*raw, *raw.values()])),
+)
+
+
+def _read_json(path: Path, form: str = _TEXT[0], is_valid: Callable[[Any], bool] = _TEXT[1]) -> dict[str, Any]:
     try:
         content = json.loads("\n".join(line for _, line in _read_lines(path)))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}:{error.lineno}: expected JSON: {error.msg}") from error
     if not isinstance(content, dict) or not content:
-        raise ValueError(f"{path}: expected a JSON object with entries, found {_shorten(content)}")
-    entries = {}
-    for key, raw in content.items():
-        value = convert(raw)
-        if not key or value is None:
-            raise ValueError(f"{path}: key {key!r}: {_EXPECTED[convert]}, found {_shorten(raw)}")
-        entries[key] = value
-    return entries
-
-
-def _as_text(raw: Any) -> str | None:
-    return raw if isinstance(raw, str) and raw else None
-
-
-def _as_texts(raw: Any) -> tuple[str, ...] | None:
-    return tuple(raw) if isinstance(raw, list) and raw and all(map(_as_text, raw)) else None
-
-
-def _as_category(raw: Any) -> dict[str, str] | None:
-    return raw if isinstance(raw, dict) and all(map(_as_text, [*raw, *raw.values()])) else None
-
-
-_EXPECTED: dict[Callable[[Any], Any], str] = {
-    _as_text: "expected a text that is not empty",
-    _as_texts: "expected a list of texts, none of them empty",
-    _as_category: "expected an object of texts by text, none of them empty",
-}
-
-
-def _shorten(content: Any) -> str:
-    text = repr(content)
-    return text if len(text) <= 80 else text[:80] + "..."
-
-
-def _wrap(short_forms: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    return {full: (short,) for full, short in short_forms.items()}
+        raise ValueError(f"{path}: expected a JSON object with entries, found {reprlib.repr(content)}")
+    for key, value in content.items():
+        if not key or not is_valid(value):
+            raise ValueError(f"{path}: key {key!r}: expected {form}, found {reprlib.repr(value)}")
+    return content
 
 
 def _read_rules(path: Path) -> Rules:
@@ -255,15 +226,15 @@ def _read_acronyms(path: Path) -> Acronyms:
     return Acronyms(tuple(pairs))
 
 
-def _read_table(path: Path, columns: int) -> list[list[str]]:
+def _read_table(path: Path, columns: int) -> tuple[tuple[str, ...], ...]:
     """Lines of comma-separated columns; blanks around a column stay, as in the reference."""
     rows = []
     for number, line in _read_lines(path):
-        row = line.split(",")
+        row = tuple(line.split(","))
         if len(row) != columns or not all(column.strip() for column in row):
             raise ValueError(f"{path}:{number}: expected {columns} columns between commas, found {line!r}")
         rows.append(row)
-    return rows
+    return tuple(rows)
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, str]]:

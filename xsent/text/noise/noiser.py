@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from xsent import __version__
+from xsent.text.config_checks import check_share, is_number
 from xsent.text.noise.lexicons import bundled, from_folder
 from xsent.text.noise.mixtures import MIX_ALL, Mixture, Plan, Step, step_rng
 from xsent.text.noise.transformations import REGISTRY, TRANSFORMATIONS
@@ -59,11 +61,25 @@ class Noiser:
         if self.transform not in (MIX_ALL, *TRANSFORMATIONS):
             names = ", ".join(TRANSFORMATIONS)
             raise ValueError(f"noise.transform {self.transform!r}: expected {MIX_ALL} or one of {names}")
-        _check_seed(self.seed, self.reference_rng)
-        factors, weights = _check_list("factors", self.factors), _check_list("factor_weights", self.factor_weights)
-        self.mixture = Mixture(self.selection, _check_parameters(self.parameters), factors, weights)
-        if self.transform == MIX_ALL:
-            self.mixture.check_scaled()
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool):
+            raise ValueError(f"noise.seed={self.seed!r}: expected a whole number")
+        if self.reference_rng and not 0 <= self.seed < 2**32:
+            raise ValueError(
+                f"noise.seed={self.seed}: expected 0 to 2^32 - 1 with reference_rng=true, as numpy's generator"
+            )
+        check_share("noise.selection", self.selection)
+        for name, values in (("factors", self.factors), ("factor_weights", self.factor_weights)):
+            if not isinstance(values, Sequence) or not all(map(is_number, values)):
+                raise ValueError(f"noise.{name}={values!r}: expected a list of numbers")
+        factors, weights = tuple(self.factors), tuple(self.factor_weights)
+        if len(factors) != len(weights) or min(weights, default=0) < 0 or not math.isclose(sum(weights), 1):
+            raise ValueError(
+                f"noise.factor_weights={list(weights)}: expected a weight >= 0 for each of {len(factors)} factors, and"
+                f" a sum of 1, found {sum(weights)}"
+            )
+        # Factors only matter in mix_all.
+        parameters = _check_parameters(self.parameters, factors if self.transform == MIX_ALL else ())
+        self.mixture = Mixture(self.selection, parameters, factors, weights)
         self.lexicons = bundled() if self.resources is None else from_folder(Path(self.resources))
 
     def __call__(self, sentence: str, key: int) -> NoisySentence:
@@ -130,25 +146,13 @@ def _to_line(text: str) -> str:
     return text.strip("\r\n").replace("\n", " ")
 
 
-def _check_seed(seed: object, reference_rng: bool) -> None:
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise ValueError(f"noise.seed={seed!r}: expected a whole number")
-    if reference_rng and not 0 <= seed < 2**32:
-        raise ValueError(f"noise.seed={seed}: expected 0 to 2^32 - 1 with reference_rng=true, as numpy's generator")
-
-
-def _check_list(name: str, values: object) -> tuple[Any, ...]:
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        raise ValueError(f"noise.{name}={values!r}: expected a list of numbers")
-    return tuple(values)
-
-
-def _check_parameters(parameters: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """Parameter values by transformation, in the registry's order."""
+def _check_parameters(
+    parameters: Mapping[str, Mapping[str, float]], factors: Sequence[float]
+) -> dict[str, tuple[float, ...]]:
+    """Parameter values by transformation, in the registry's order; they and their multiples are from 0 to 1."""
     if not isinstance(parameters, Mapping):
         raise ValueError(f"noise.parameters={parameters!r}: expected values by transformation")
-    unknown = parameters.keys() - REGISTRY.keys()
-    if unknown:
+    if unknown := parameters.keys() - REGISTRY.keys():
         raise ValueError(f"noise.parameters of {sorted(unknown)}: expected one of {', '.join(TRANSFORMATIONS)}")
     values_by_name = {}
     for name, transformation in REGISTRY.items():
@@ -158,5 +162,10 @@ def _check_parameters(parameters: Mapping[str, Mapping[str, float]]) -> dict[str
         expected = transformation.parameters
         if set(values) != set(expected):
             raise ValueError(f"noise.parameters.{name}: expected {list(expected)}, found {sorted(values)}")
+        for parameter, value in values.items():
+            label = f"noise.parameters.{name}.{parameter}"
+            check_share(label, value)
+            for factor in factors:
+                check_share(f"{label}={value} times the factor {factor}", value * factor)
         values_by_name[name] = tuple(values[parameter] for parameter in expected)
     return values_by_name

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from functools import partial
 from itertools import chain, islice, tee
 
 from tqdm import tqdm
@@ -47,16 +48,10 @@ def noise_chunks(noiser: Noiser, chunks: Iterable[Chunk], *, workers: int) -> Ge
         ValueError: ``workers`` is below 1.
         ChildProcessError: a process was killed or could not start.
     """
-    if worker_count(workers) == 1 or noiser.reference_rng:
-        yield from _noise_in_process(noiser, chunks)
+    if worker_count(workers) > 1 and not noiser.reference_rng:
+        yield from map_in_order(partial(_noise_chunk, noiser), chunks, workers=workers, task="makes noise")
         return
-    yield from map_in_order(
-        _noise_chunk, chunks, workers=workers, task="makes noise", initializer=_set_noiser, initargs=(noiser,)
-    )
-
-
-def _noise_in_process(noiser: Noiser, chunks: Iterable[Chunk]) -> Iterator[list[NoisySentence]]:
-    """One call for all chunks, as with ``reference_rng`` the sequence of draws continues through them."""
+    # One call for all chunks, as with ``reference_rng`` the sequence of draws continues through them.
     for_sizes, for_sentences, for_keys = tee(chunks, 3)
     sentences = chain.from_iterable(sentences for sentences, _ in for_sentences)
     noisy = noiser.apply(sentences, chain.from_iterable(keys for _, keys in for_keys))
@@ -64,15 +59,5 @@ def _noise_in_process(noiser: Noiser, chunks: Iterable[Chunk]) -> Iterator[list[
         yield list(islice(noisy, len(chunk)))
 
 
-# ---- in worker processes
-
-_noiser: Noiser
-
-
-def _set_noiser(noiser: Noiser) -> None:
-    global _noiser
-    _noiser = noiser
-
-
-def _noise_chunk(chunk: Chunk) -> list[NoisySentence]:
-    return list(_noiser.apply(*chunk))
+def _noise_chunk(noiser: Noiser, chunk: Chunk) -> list[NoisySentence]:
+    return list(noiser.apply(*chunk))

@@ -18,9 +18,9 @@ from xsent.text.word_lists import load_sections
 class Slang:
     """Slang entries by standard word, in list order; a repeated word has several slang words."""
 
-    nouns: tuple[tuple[str, str, str], ...]  # word, slang, slang in the plural
-    adjectives: tuple[tuple[str, str], ...]
-    adverbs: tuple[tuple[str, str], ...]
+    nouns: tuple[tuple[str, ...], ...]  # word, slang, slang in the plural
+    adjectives: tuple[tuple[str, ...], ...]  # word, slang; likewise the adverbs
+    adverbs: tuple[tuple[str, ...], ...]
 
     @cached_property
     def singular(self) -> dict[str, list[str]]:
@@ -74,7 +74,7 @@ def _candidates(pieces: list[Piece], i: int, lexicon: Slang) -> list[str]:
     return lexicon.adverb.get(word, [])
 
 
-def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def _group(pairs: Iterable[tuple[str, ...]]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for word, slang in pairs:
         groups.setdefault(word, []).append(slang)

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from xsent.text.distractors.config_checks import is_number
+from xsent.text.config_checks import is_number
 from xsent.text.distractors.llm.language_check import detect_other_language
 from xsent.text.distractors.llm.prompt import Text
 

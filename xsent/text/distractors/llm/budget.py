@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from xsent.text.distractors.config_checks import check_integer, check_number
+from xsent.text.config_checks import check_integer, check_number
 
 MILLION = 1_000_000
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from xsent.text.distractors.config_checks import check_integer, check_number, check_string
+from xsent.text.config_checks import check_integer, check_number, check_string
 from xsent.text.distractors.llm.answers import Rules, parse_distractors
 from xsent.text.distractors.llm.api_key import check_address, read_key
 from xsent.text.distractors.llm.budget import NO_USAGE, Limits, Prices, Spending, Usage, add_usage

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
-from xsent.text.distractors.config_checks import check_boolean, check_integer
+from xsent.text.config_checks import check_boolean, check_integer
 from xsent.text.distractors.protocol import DistractorResult, Request
 from xsent.text.distractors.rules import english
 from xsent.text.distractors.rules.edits import Edit, apply_edits, describe_edits

@@ -12,10 +12,22 @@ def check_integer(name: str, value: object, *, minimum: int) -> None:
         raise ValueError(f"{name}={value}: expected an integer of at least {minimum}")
 
 
-def check_number(name: str, value: object, *, minimum: float) -> None:
+def check_number(name: str, value: object, *, minimum: float = 0) -> None:
     """Raise ``ValueError`` unless the value is a finite number of at least ``minimum``."""
     if not is_number(value) or value < minimum:
         raise ValueError(f"{name}={value}: expected a number of at least {minimum:g}")
+
+
+def check_share(name: str, value: object) -> None:
+    """Raise ``ValueError`` unless the value is a number from 0 to 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name}={value!r}: expected a number from 0 to 1")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise ``ValueError`` unless the value is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r}: expected {' or '.join(choices)}")
 
 
 def check_string(name: str, value: object) -> None:
