@@ -104,7 +104,7 @@ def test_a_word_without_a_universal_tag_is_refused_even_if_the_treebank_has_one(
 
 
 def test_other_tags_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"annotator\.tags=penn: expected treebank or universal"):
+    with pytest.raises(ValueError, match=r"annotator\.tags='penn': expected treebank or universal"):
         annotator(Pipeline(), tags="penn")
 
 
@@ -122,7 +122,7 @@ def test_batch_and_models_decide_the_digest() -> None:
 
 
 def test_a_batch_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"annotator\.batch_size=0: expected a whole number, at least 1"):
+    with pytest.raises(ValueError, match=r"annotator\.batch_size=0: expected an integer of at least 1"):
         annotator(Pipeline(), batch_size=0)
 
 

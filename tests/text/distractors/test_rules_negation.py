@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from xsent.text.distractors.rules.edits import apply_edits
-from xsent.text.distractors.rules.negation import negations
+from xsent.text.distractors.rules.maker import negations
 
 
 def negate(sentence: str, language: str) -> set[str]:

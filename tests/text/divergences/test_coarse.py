@@ -2,8 +2,8 @@ from random import Random
 
 from tests.text.divergences.helpers import annotated
 from xsent.text.divergences import AnnotatedPair, Insertion, Uneven
-from xsent.text.divergences.corpus_statistics import SeedCorpus
 from xsent.text.divergences.json_format import Divergence, Reason
+from xsent.text.divergences.phrases import SeedCorpus
 
 UNEVEN = Uneven(shortest=0.8, attempts=80)
 INSERTION = Insertion(longest=2.0, attempts=80)

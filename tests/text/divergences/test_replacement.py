@@ -4,9 +4,8 @@ import pytest
 
 from tests.text.divergences.helpers import annotated
 from xsent.text.divergences import AnnotatedPair, PhraseReplacement
-from xsent.text.divergences.corpus_statistics import SeedCorpus
 from xsent.text.divergences.json_format import Divergence, Reason
-from xsent.text.divergences.phrases import PhraseInventory
+from xsent.text.divergences.phrases import PhraseInventory, SeedCorpus
 
 EITHER = PhraseReplacement(side="either", longest=9, casing="fitted", attempts=100)
 SOURCE = PhraseReplacement(side="source", longest=9, casing="fitted", attempts=100)

@@ -91,7 +91,7 @@ def test_the_corpus_of_nltk_is_found_unpacked_and_as_downloaded(
 
 
 def test_levels_begin_at_one() -> None:
-    with pytest.raises(ValueError, match=r"wordnet.levels_up=0: expected 1 or more"):
+    with pytest.raises(ValueError, match=r"wordnet.levels_up=0: expected an integer of at least 1"):
         WordNet(folder=None, levels_up=0, levels_down=1, senses=None)
 
 
@@ -172,7 +172,7 @@ def test_the_ranker_gets_many_sentences_per_call_and_sees_replaced_words(small_w
 
 
 def test_no_less_than_one_word_is_replaced() -> None:
-    with pytest.raises(ValueError, match=r"max_substitutions=0: expected 1 or more, or null"):
+    with pytest.raises(ValueError, match=r"max_substitutions=0: expected an integer of at least 1"):
         LexicalSubstitution(max_substitutions=0, attempts=20)
 
 

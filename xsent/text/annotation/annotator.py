@@ -15,6 +15,7 @@ import langcodes
 from tqdm import tqdm
 
 from xsent.paths import sha256
+from xsent.text.config_checks import check_choice, check_integer
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +62,8 @@ class StanzaAnnotator:
     version: str  # Stanza's version and models, for ``digest``
 
     def __post_init__(self) -> None:
-        if self.tags not in (TREEBANK, UNIVERSAL):
-            raise ValueError(f"annotator.tags={self.tags}: expected {TREEBANK} or {UNIVERSAL}")
-        if self.batch_size < 1:
-            raise ValueError(f"annotator.batch_size={self.batch_size}: expected a whole number, at least 1")
+        check_choice("annotator.tags", self.tags, (TREEBANK, UNIVERSAL))
+        check_integer("annotator.batch_size", self.batch_size, minimum=1)
 
     @classmethod
     def load(
@@ -153,21 +152,16 @@ def _load_stanza(language: str, processors: str, models: str | None, package: st
         log.info("downloading Stanza's models for %s (package %s: %s) to %s", code, package, processors, folder)
         return start(download_method=stanza.DownloadMethod.REUSE_RESOURCES)
     except OSError as error:
-        message = _explain_missing(code, folder, package, processors, download, error)
-        raise FileNotFoundError(message) from error
-
-
-def _explain_missing(code: str, folder: str, package: str, processors: str, download: bool, error: OSError) -> str:
-    advice = ", and the download failed" if download else f"; {DOWNLOAD_OPTIONS} downloads them once"
-    folders = ", ".join(f"{code}/{name}" for name in processors.split(",")[1:])
-    command = f'python -c "import stanza; stanza.download({code!r}, {folder!r}, {package!r}, {processors!r})"'
-    return (
-        f"no Stanza models for {code} (package {package}) in {folder}{advice}. Offline: run {command} on a machine"
-        f" with network, copy the folder (resources.json, {folders} and what else is in {code}, each with its .pt"
-        f" files) and set models=FOLDER of the annotator; or provide annotated input instead: to xsent diverge a"
-        f" folder of CoNLL-U and alignment files, to evaluator=clsd_swaps evaluator.annotations."
-        f" Stanza: {type(error).__name__}: {str(error).splitlines()[0]}"
-    )
+        advice = ", and the download failed" if download else f"; {DOWNLOAD_OPTIONS} downloads them once"
+        folders = ", ".join(f"{code}/{name}" for name in processors.split(",")[1:])
+        command = f'python -c "import stanza; stanza.download({code!r}, {folder!r}, {package!r}, {processors!r})"'
+        raise FileNotFoundError(
+            f"no Stanza models for {code} (package {package}) in {folder}{advice}. Offline: run {command} on a machine"
+            f" with network, copy the folder (resources.json, {folders} and what else is in {code}, each with its .pt"
+            f" files) and set models=FOLDER of the annotator; or provide annotated input instead: to xsent diverge a"
+            f" folder of CoNLL-U and alignment files, to evaluator=clsd_swaps evaluator.annotations."
+            f" Stanza: {type(error).__name__}: {str(error).splitlines()[0]}"
+        ) from error
 
 
 def _describe_models(pipeline: Any) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 Vectors = NDArray[np.floating]  # (M, D), one row for each word or word piece
 Links = NDArray[np.intp]  # (L, 2), linked rows of two sides' vectors, sorted
@@ -72,7 +73,7 @@ def softmax_links(source: Vectors, target: Vectors, *, threshold: float) -> Link
     similarity = source @ target.T  # (M, N)
     if not similarity.size:
         return np.zeros((0, 2), dtype=np.intp)
-    return np.argwhere((_softmax(similarity, axis=1) > threshold) & (_softmax(similarity, axis=0) > threshold))
+    return np.argwhere((softmax(similarity, axis=1) > threshold) & (softmax(similarity, axis=0) > threshold))
 
 
 def _similarities(source: Vectors, target: Vectors, distortion: float) -> Vectors:
@@ -97,12 +98,6 @@ def _mutual_best(similarity: Vectors) -> NDArray[np.bool_]:
         mutual = similarity.argmax(axis=0)[targets] == sources
         best[sources[mutual], targets[mutual]] = True
     return best
-
-
-def _softmax(x: Vectors, *, axis: int) -> Vectors:
-    powers = np.exp(x - x.max(axis=axis, keepdims=True))
-    shares: Vectors = powers / powers.sum(axis=axis, keepdims=True)
-    return shares
 
 
 # ---- from pieces to words

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
 from xsent.text.divergences.annotated_pair import SIDES, SOURCE, TARGET, AnnotatedPair, opposite
-from xsent.text.divergences.corpus_statistics import SeedCorpus
 from xsent.text.divergences.json_format import (
     ADDED,
     CHANGED,
@@ -17,6 +17,7 @@ from xsent.text.divergences.json_format import (
     Reason,
     make_record,
 )
+from xsent.text.divergences.phrases import SeedCorpus
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,7 @@ class Uneven:
     def make(self, pair: AnnotatedPair, rng: Random, seeds: SeedCorpus) -> Divergence | Reason:
         side = rng.choice(SIDES)
         unchanged = pair.words(opposite(side))
-        for _ in range(self.attempts):
-            words = _draw_sentence(pair, side, seeds, rng)
-            if words is None:
-                continue
+        for words in _draw_sentences(pair, side, seeds, rng, self.attempts):
             if min(len(words), len(unchanged)) >= self.shortest * max(len(words), len(unchanged)):
                 labels = (CHANGED,) * len(words)
                 return make_record(pair, UNEVEN, side, words, labels=labels, note=f"> {' '.join(words)}")
@@ -60,20 +58,20 @@ class Insertion:
         side = SOURCE if len(pair.source) <= len(pair.target) else TARGET
         words = pair.words(side)
         before = rng.choice((True, False))
-        for _ in range(self.attempts):
-            added = _draw_sentence(pair, side, seeds, rng)
-            if added is None or len(words) + len(added) > self.longest * len(pair.words(opposite(side))):
-                continue
-            parts = [(added, ADDED), (words, UNCHANGED)]
-            first, second = parts if before else reversed(parts)
-            labels = (first[1],) * len(first[0]) + (second[1],) * len(second[0])
-            note = f"+ {' '.join(added)}"
-            return make_record(pair, INSERTION, side, first[0] + second[0], labels=labels, note=note)
+        for added in _draw_sentences(pair, side, seeds, rng, self.attempts):
+            if len(words) + len(added) <= self.longest * len(pair.words(opposite(side))):
+                labelled = [(word, ADDED) for word in added], [(word, UNCHANGED) for word in words]
+                first, second = labelled if before else reversed(labelled)
+                extended, labels = zip(*first, *second, strict=True)
+                return make_record(pair, INSERTION, side, extended, labels=labels, note=f"+ {' '.join(added)}")
         return Reason.NO_OTHER_SENTENCE
 
 
-def _draw_sentence(pair: AnnotatedPair, side: str, seeds: SeedCorpus, rng: Random) -> tuple[str, ...] | None:
-    """One side of a drawn pair; None for this pair or an equal sentence."""
-    drawn = seeds.draw(rng)
-    words = drawn.words(side)
-    return None if drawn.key == pair.key or words == pair.words(side) else words
+def _draw_sentences(
+    pair: AnnotatedPair, side: str, seeds: SeedCorpus, rng: Random, attempts: int
+) -> Iterator[tuple[str, ...]]:
+    """One side of each drawn pair, except of this pair or an equal sentence."""
+    for _ in range(attempts):
+        drawn = seeds.draw(rng)
+        if drawn.key != pair.key and drawn.words(side) != pair.words(side):
+            yield drawn.words(side)

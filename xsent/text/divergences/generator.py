@@ -11,9 +11,9 @@ from typing import NamedTuple, Self
 
 from tqdm import tqdm
 
+from xsent.text.config_checks import check_choice
 from xsent.text.divergences.annotated_pair import AnnotatedPair, keep_last_links
 from xsent.text.divergences.coarse import Insertion, Uneven
-from xsent.text.divergences.corpus_statistics import SeedCorpus
 from xsent.text.divergences.deletion import SubtreeDeletion
 from xsent.text.divergences.json_format import (
     DELETION,
@@ -26,6 +26,7 @@ from xsent.text.divergences.json_format import (
     Reason,
     seed_record,
 )
+from xsent.text.divergences.phrases import SeedCorpus
 from xsent.text.divergences.ranker import Ranker
 from xsent.text.divergences.replacement import EITHER, PhraseReplacement
 from xsent.text.divergences.substitution import LexicalSubstitution
@@ -71,8 +72,7 @@ class Diverger:
     def __post_init__(self) -> None:
         if len(set(self.kinds)) < len(self.kinds) or not set(self.kinds) <= set(KINDS):
             raise ValueError(f"divergences.kinds={list(self.kinds)}: expected some of {', '.join(KINDS)}, none twice")
-        if self.links not in (ALL_LINKS, LAST_LINK):
-            raise ValueError(f"divergences.links={self.links!r}: expected {ALL_LINKS} or {LAST_LINK}")
+        check_choice("divergences.links", self.links, (ALL_LINKS, LAST_LINK))
 
     def with_ranker(self, ranker: Ranker) -> Self:
         """A copy that chooses substitutes by this ranker instead of their frequency in the seeds."""

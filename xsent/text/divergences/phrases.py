@@ -1,14 +1,19 @@
-"""Phrase inventory: all short word sequences of a corpus, indexed by their tag sequence."""
+"""Statistics of all seeds: phrases indexed by their tag sequence, sentences, word counts."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import chain
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from xsent.text.divergences.annotated_pair import AnnotatedPair
+from xsent.text.divergences.ranker import FrequencyRanker
 
 TaggedSentence = tuple[Sequence[str], Sequence[str]]  # words and a tag for each
 
@@ -72,7 +77,7 @@ class PhraseInventory:
         for length in range(2, self.longest + 1):
             # The rank of a sequence follows from the ranks of its prefix and its last element.
             words, tags = (
-                _rank_pairs(prefixes[: len(prefixes) - 1], ids[length - 1 :])
+                np.unique(_combine(prefixes[:-1], ids[length - 1 :]), return_inverse=True)[1]
                 for prefixes, ids in ((words, word_ids), (tags, tag_ids))
             )
             starts = np.flatnonzero(remaining[: len(tags)] >= length)
@@ -85,11 +90,36 @@ def _rank(texts: Sequence[str]) -> NDArray[np.int64]:
     return np.fromiter((ranks[text] for text in texts), dtype=np.int64, count=len(texts))
 
 
-def _rank_pairs(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rank of each pair (first, second) in their lexicographic order."""
-    _, ranks = np.unique(_combine(first, second), return_inverse=True)
-    return ranks.astype(np.int64)
-
-
 def _combine(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers in the lexicographic order of the pairs (first, second)."""
     return first * (int(second.max(initial=0)) + 1) + second
+
+
+class SeedCorpus:
+    """All seeds, independent of their order and keys; statistics are computed on first use.
+
+    Args:
+        pairs: with distinct keys.
+        longest: maximum number of words of a phrase.
+    """
+
+    def __init__(self, pairs: Sequence[AnnotatedPair], *, longest: int) -> None:
+        self._pairs = sorted(pairs, key=lambda pair: (pair.source, pair.target, pair.tags, pair.target_tags))
+        self._longest = longest
+
+    def draw(self, rng: Random) -> AnnotatedPair:
+        return self._pairs[rng.randrange(len(self._pairs))]
+
+    @cached_property
+    def source_phrases(self) -> PhraseInventory:
+        return PhraseInventory(((pair.source, pair.tags) for pair in self._pairs), longest=self._longest)
+
+    @cached_property
+    def target_phrases(self) -> PhraseInventory:
+        """Phrases of the tagged target sides."""
+        tagged = ((pair.target, pair.target_tags) for pair in self._pairs if pair.target_tags)
+        return PhraseInventory(tagged, longest=self._longest)
+
+    @cached_property
+    def word_counts(self) -> FrequencyRanker:
+        return FrequencyRanker(tagged for pair in self._pairs for tagged in zip(pair.source, pair.tags, strict=True))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from xsent.text.config_checks import check_choice
 from xsent.text.divergences.annotated_pair import SIDES, SOURCE, AnnotatedPair
-from xsent.text.divergences.corpus_statistics import SeedCorpus
 from xsent.text.divergences.json_format import REPLACEMENT, Divergence, Reason, make_change
-from xsent.text.divergences.phrases import Phrase, PhraseInventory
+from xsent.text.divergences.phrases import Phrase, PhraseInventory, SeedCorpus
 from xsent.text.english.tokens import match_case
 
 EITHER = "either"
@@ -31,10 +31,8 @@ class PhraseReplacement:
     attempts: int  # draws of a phrase
 
     def __post_init__(self) -> None:
-        choices = {"side": (self.side, (EITHER, SOURCE)), "casing": (self.casing, (FITTED, AS_FOUND))}
-        for name, (value, expected) in choices.items():
-            if value not in expected:
-                raise ValueError(f"replacement.{name}={value!r}: expected {' or '.join(expected)}")
+        check_choice("replacement.side", self.side, (EITHER, SOURCE))
+        check_choice("replacement.casing", self.casing, (FITTED, AS_FOUND))
 
     def make(self, pair: AnnotatedPair, rng: Random, seeds: SeedCorpus) -> Divergence | Reason:
         side = rng.choice(SIDES) if self.side == EITHER and pair.target_tags else SOURCE
@@ -50,7 +48,9 @@ class PhraseReplacement:
             old = Phrase(words[span], tags[span], start == 0)
             if phrase := _draw_phrase(inventory, old, rng):
                 new = _match_capitals(phrase, old) if self.casing == FITTED else phrase.words
-                return _replace(pair, side, range(start, start + length), new)
+                note = f"{' '.join(old.words)} > {' '.join(new)}"
+                replaced = (*words[:start], *new, *words[start + length :])
+                return make_change(pair, REPLACEMENT, side, replaced, range(start, start + length), note)
         return Reason.NO_PHRASE
 
 
@@ -78,12 +78,6 @@ def _match_capitals(phrase: Phrase, old: Phrase) -> tuple[str, ...]:
     if old.starts_sentence:
         first = match_case(first, old.words[0])
     return (first, *rest)
-
-
-def _replace(pair: AnnotatedPair, side: str, span: range, new: tuple[str, ...]) -> Divergence:
-    words = pair.words(side)
-    note = f"{' '.join(words[span.start : span.stop])} > {' '.join(new)}"
-    return make_change(pair, REPLACEMENT, side, (*words[: span.start], *new, *words[span.stop :]), span, note)
 
 
 def _lower(words: tuple[str, ...]) -> list[str]:

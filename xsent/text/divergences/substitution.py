@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from xsent.text.config_checks import check_integer
 from xsent.text.divergences.annotated_pair import SOURCE, AnnotatedPair
 from xsent.text.divergences.json_format import Divergence, Reason, make_change
 from xsent.text.divergences.ranker import Blank, Ranker
@@ -28,23 +29,21 @@ class LexicalSubstitution:
     attempts: int  # maximum number of words per sentence for which the ranker is called
 
     def __post_init__(self) -> None:
-        if self.max_substitutions is not None and self.max_substitutions < 1:
-            raise ValueError(f"substitution.max_substitutions={self.max_substitutions}: expected 1 or more, or null")
+        if self.max_substitutions is not None:
+            check_integer("substitution.max_substitutions", self.max_substitutions, minimum=1)
 
     def make(
         self, pairs: Sequence[AnnotatedPair], rngs: Sequence[Random], kind: str, wordnet: WordNet, ranker: Ranker
     ) -> list[Divergence | Reason]:
         """The divergence of each pair, or why there is none; the ranker gets one word of every pair per call."""
         drafts = [self._draft(pair, rng, kind, wordnet) for pair, rng in zip(pairs, rngs, strict=True)]
-        while unfinished := [draft for draft in drafts if draft.queue and not self._is_full(draft)]:
+        longest = float("inf") if self.max_substitutions is None else self.max_substitutions
+        while unfinished := [draft for draft in drafts if draft.queue and len(draft.notes) < longest]:
             blanks = [draft.next_blank() for draft in unfinished]
             for draft, blank, word in zip(unfinished, blanks, ranker.choose(blanks), strict=True):
                 if word is not None:
                     draft.replace(blank.position, word)
         return [draft.finish(kind) for draft in drafts]
-
-    def _is_full(self, draft: _Draft) -> bool:
-        return self.max_substitutions is not None and len(draft.notes) >= self.max_substitutions
 
     def _draft(self, pair: AnnotatedPair, rng: Random, kind: str, wordnet: WordNet) -> _Draft:
         stop_words: frozenset[str] = frozenset().union(*load_word_sets("stopwords").values())

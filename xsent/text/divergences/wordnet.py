@@ -8,10 +8,11 @@ import logging
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from xsent.text.config_checks import check_integer
 from xsent.text.divergences.json_format import GENERALIZATION
 from xsent.text.word_lists import load_word_sets
 
@@ -48,12 +49,12 @@ class WordNet:
 
     def __post_init__(self) -> None:
         for name in ("levels_up", "levels_down", "senses"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"wordnet.{name}={value}: expected 1 or more")
-        self._candidates: dict[tuple[str, str, str], frozenset[str]] = {}
-        self._children: dict[Any, list[Any]] = {}
-        self._offensive: dict[Any, bool] = {}
+            if (value := getattr(self, name)) is not None:
+                check_integer(f"wordnet.{name}", value, minimum=1)
+        # Caches of this instance, as synsets of different folders are equal.
+        self._cached_candidates = cache(self._find_candidates)
+        self._hyponyms = cache(lambda synset: synset.hyponyms())
+        self._is_offensive = cache(_is_offensive)
 
     def load(self) -> None:
         """Read the files now, about 2 s.
@@ -78,10 +79,7 @@ class WordNet:
             kind: GENERALIZATION: lemmas of the nearest ancestors on each sense's first path, without the root;
                 PARTICULARIZATION: lemmas of descendants.
         """
-        key = (word.lower(), pos, kind)
-        if key not in self._candidates:
-            self._candidates[key] = self._find_candidates(*key)
-        return self._candidates[key]
+        return self._cached_candidates(word.lower(), pos, kind)
 
     def _find_candidates(self, word: str, pos: str, kind: str) -> frozenset[str]:
         find_related = self._ancestors if kind == GENERALIZATION else self._descendants
@@ -92,13 +90,6 @@ class WordNet:
         single = {name for name in lemmas if name.isalpha() and name.islower()}
         base_forms = self._reader._morphy(word, pos)  # the public morphy gives only one, for "saw" not "see"
         return frozenset(single - {word, *base_forms}).difference(*load_word_sets("unwelcome").values())
-
-    def _is_offensive(self, synset: Any) -> bool:
-        if synset not in self._offensive:
-            # In WordNet 3.0 the synset or one of its lemmas has the mark.
-            domains = [mark.name() for item in (synset, *synset.lemmas()) for mark in item.usage_domains()]
-            self._offensive[synset] = any(name.split(".")[0] in _OFFENSIVE_DOMAINS for name in domains)
-        return self._offensive[synset]
 
     def _ancestors(self, synset: Any) -> Iterator[Any]:
         path = [synset]
@@ -121,11 +112,6 @@ class WordNet:
                 visited.add(descendant)
                 stack += self._hyponyms(descendant)
                 yield descendant
-
-    def _hyponyms(self, synset: Any) -> list[Any]:
-        if synset not in self._children:
-            self._children[synset] = synset.hyponyms()
-        return self._children[synset]
 
     @cached_property
     def _reader(self) -> Any:
@@ -157,6 +143,12 @@ class WordNet:
         if str(folder.resolve()) not in nltk.data.path:
             nltk.data.path.append(str(folder.resolve()))
         return str(folder.resolve())
+
+
+def _is_offensive(synset: Any) -> bool:
+    # In WordNet 3.0 the synset or one of its lemmas has the mark.
+    domains = [mark.name() for item in (synset, *synset.lemmas()) for mark in item.usage_domains()]
+    return any(name.split(".")[0] in _OFFENSIVE_DOMAINS for name in domains)
 
 
 def _open_reader(root: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from xsent.text.english.tokens import match_case, replace_span, starts_sentence
@@ -19,6 +19,11 @@ class Number(NamedTuple):
     start: int
     end: int
     sample: Sampler
+
+    def draw(self, sentence: str, count: int, rng: random.Random) -> list[str]:
+        """Different numbers from ``8 * count`` draws, as draws from small ranges repeat."""
+        old = sentence[self.start : self.end].lower()
+        return [new for new in dict.fromkeys(self.sample(rng) for _ in range(8 * count)) if new.lower() != old]
 
 
 _UNITS = r"(?:[kKMGT]?[BbW]|[kMG]?Hz|Ghz|[kcm]?m|kg|mg|g|ml|l|ft|mi|lb|lbs|kph|km/h|mph|kcal|MP|px|am|pm|bn)\b"
@@ -58,11 +63,8 @@ def replace_numbers(sentence: str, *, per_number: int, rng: random.Random) -> li
     """
     variants: list[str] = []
     for number in _numbers(sentence):
-        old = sentence[number.start : number.end]
-        # A narrow form may give fewer than per_number.
-        draws = dict.fromkeys(number.sample(rng) for _ in range(8 * per_number))
-        others = [new for new in draws if new.lower() != old.lower()]
-        texts = [replace_span(sentence, number.start, number.end, new) for new in others]
+        new_numbers = number.draw(sentence, per_number, rng)
+        texts = [replace_span(sentence, number.start, number.end, new) for new in new_numbers]
         valid = [text for text in texts if _has_valid_ranges(text) or not _has_valid_ranges(sentence)]
         variants += valid[:per_number]
     return variants
@@ -87,16 +89,15 @@ def _value(number: str) -> float | None:
 def _numbers(sentence: str) -> Iterator[Number]:
     for match in _DIGITS.finditer(sentence):
         if sample := _digit_sampler(sentence, match):
-            yield Number(match.start(), match.end(), sample)
+            yield Number(*match.span(), sample)
     for match in _NUMBER_WORD.finditer(sentence):
         # "Group of Seven" and "Page Two" are names.
         if match.group().islower() or starts_sentence(sentence, match.start()):
-            yield Number(match.start(), match.end(), _number_word_sampler(match))
+            yield Number(*match.span(), _number_word_sampler(match))
     for match in _ORDINAL_WORD.finditer(sentence):
         if match["next"] in _NOT_ORDINAL_BEFORE or (match["word"] == "first" and match["next"].endswith("s")):
             continue
-        words = _ORDINALS if match["word"] != "twelfth" else _ORDINALS[:-1]
-        yield Number(match.start("word"), match.end("word"), _choice_sampler(words))
+        yield Number(*match.span("word"), choice_sampler(_ORDINALS if match["word"] != "twelfth" else _ORDINALS[:-1]))
 
 
 # ---- digits
@@ -105,13 +106,18 @@ def _numbers(sentence: str) -> Iterator[Number]:
 def _digit_sampler(sentence: str, match: re.Match[str]) -> Sampler | None:
     before, after = sentence[: match.start()], sentence[match.end() :]
     if match["time"]:
-        return _time_sampler(match["time"], after)
+        latest = 12 if re.match(r"\s?[ap]\.?m\b", after) else 23
+        return time_sampler(match["time"], (1, 9) if match["time"][1] == ":" else (10, latest))
     if match["decade"]:
-        return _decade_sampler(int(match["decade"]))
+        century = int(match["decade"]) // 100 * 100
+        # The 1900s and 2000s may also be centuries.
+        return integer_sampler(century + 10, min(century + 90, 2020), 10)
     text = match["number"]
     if match["ordinal"]:
-        low, high = (2, 20) if re.match(r"[\s-]+centur", after) else _range_of_length(text)
-        return _ordinal_sampler(*((2, 28) if _is_day(before, after) else (low, high)))
+        if _is_day(before, after):
+            return _ordinal_sampler(2, 28)
+        is_century = re.match(r"[\s-]+centur", after)
+        return _ordinal_sampler(2, 20) if is_century else _ordinal_sampler(*_range_of_length(text))
     if text in ("0", "1"):
         return None
     if re.fullmatch(r"\d{4}", text):
@@ -123,10 +129,11 @@ def _digit_sampler(sentence: str, match: re.Match[str]) -> Sampler | None:
     if re.search(r"\d{4}[-–]$", before) and len(text) == 2:
         return None  # the end of a season, 1995-96
     if len(text) <= 2 and _is_day(before, after):
-        return _integer_sampler(2, 28)
+        return integer_sampler(2, 28)
     if re.match(r"\s?(?:%|percent\b|per cent\b)", after) and text.isdigit() and int(text) <= 100:
-        return _integer_sampler(*((2, 9) if len(text) == 1 else (10, 99)))
-    return lambda rng: _draw_digits(text, rng)
+        return integer_sampler(2, 9) if len(text) == 1 else integer_sampler(10, 99)
+    integer, point, decimals = text.partition(".")
+    return digits_sampler(integer, point + decimals, is_plural=False)
 
 
 def _is_quantity(before: str, after: str) -> bool:
@@ -145,21 +152,13 @@ def _is_day(before: str, after: str) -> bool:
     )
 
 
-def _time_sampler(text: str, after: str) -> Sampler | None:
-    hour, minute = text.split(":")
-    if int(hour) > 23 or int(minute) > 59:
+def time_sampler(text: str, hours: tuple[int, int]) -> Sampler | None:
+    """Sampler of times such as "9:30"; five-minute steps if ``text`` has one; None if it is no time."""
+    hour, minute = map(int, text.split(":"))
+    if hour > 23 or minute > 59:
         return None
-    is_12_hour = re.match(r"\s?[ap]\.?m\b", after) is not None
-    low, high = (1, 9) if len(hour) == 1 else (10, 12) if is_12_hour else (10, 23)
-    step = 5 if int(minute) % 5 == 0 else 1
-    return lambda rng: f"{rng.randint(low, high)}:{rng.randrange(0, 60, step):02}"
-
-
-def _decade_sampler(year: int) -> Sampler:
-    century = year - year % 100
-    # The 1900s and 2000s may also be centuries.
-    decades = [decade for decade in range(century, min(century + 100, 2030), 10) if decade % 100]
-    return lambda rng: str(rng.choice(decades))
+    step = 5 if minute % 5 == 0 else 1
+    return lambda rng: f"{rng.randint(*hours)}:{rng.randrange(0, 60, step):02}"
 
 
 def year_sampler(year: int, sentence: str) -> Sampler | None:
@@ -167,11 +166,15 @@ def year_sampler(year: int, sentence: str) -> Sampler | None:
     years = [int(number) for number in re.findall(r"(?<![\d,.])(?:1[1-9]|20)\d\d(?![\d,]|\.\d)", sentence)]
     low = max([year - 40, *(earlier + 1 for earlier in years if earlier < year)])
     high = min([max(year, min(year + 40, 2025)), *(later - 1 for later in years if later > year)])
-    return _integer_sampler(low, high) if low < high else None
+    return integer_sampler(low, high) if low < high else None
 
 
-def _integer_sampler(low: int, high: int) -> Sampler:
-    return lambda rng: str(rng.randint(low, high))
+def integer_sampler(low: int, high: int, step: int = 1) -> Sampler:
+    return lambda rng: str(rng.randrange(low, high + 1, step))
+
+
+def choice_sampler(words: Sequence[str]) -> Sampler:
+    return lambda rng: rng.choice(words)
 
 
 def _ordinal_sampler(low: int, high: int) -> Sampler:
@@ -187,26 +190,32 @@ def _range_of_length(text: str) -> tuple[int, int]:
     return (2, 9) if len(text) == 1 else (10 ** (len(text) - 1), 10 ** len(text) - 1)
 
 
-def _draw_digits(text: str, rng: random.Random) -> str:
-    """Random digits; signs, a leading zero and the zeros of a round figure stay."""
-    integer, point, decimals = text.partition(".")
-    significant = len(integer.rstrip("0,")) or 1
-    digits = []
-    for position, sign in enumerate(integer):
-        is_fixed = not sign.isdigit() or position >= significant or (position == 0 and sign == "0")
-        low = 2 if len(integer) == 1 and not point else 1 if position in (0, significant - 1) else 0
-        digits.append(sign if is_fixed else str(rng.randint(low, 9)))
-    digits.append(point)
-    # No final 0: it would shorten the decimals.
-    digits += [str(rng.randint(int(position == len(decimals)), 9)) for position in range(1, len(decimals) + 1)]
-    return "".join(digits)
+def digits_sampler(integer: str, fraction: str, *, is_plural: bool) -> Sampler:
+    """Sampler of random digits; signs, a leading zero and the zeros of a round figure stay.
+
+    Args:
+        integer: the integer part, with separators of thousands.
+        fraction: the decimal sign and the decimals, or empty.
+        is_plural: an integer part of 0 or 1 stays, and no other becomes 1, because a noun agrees with it.
+    """
+    significant = len(re.sub(r"\D?0*(?:\D0+)*$", "", integer)) or 1
+    is_constant = is_plural and integer in ("0", "1")
+    lowest = 2 if len(integer) == 1 and (is_plural or not fraction) else 1
+
+    def sample(rng: random.Random) -> str:
+        digits = []
+        for position, sign in enumerate(integer):
+            is_fixed = not sign.isdigit() or position >= significant or (position == 0 and sign == "0") or is_constant
+            low = lowest if position in (0, significant - 1) else 0
+            digits.append(sign if is_fixed else str(rng.randint(low, 9)))
+        # No final 0: it would shorten the decimals.
+        lows = [0] * (len(fraction) - 2) + [1] if fraction else []
+        return "".join([*digits, fraction[:1], *(str(rng.randint(low, 9)) for low in lows)])
+
+    return sample
 
 
 # ---- words
-
-
-def _choice_sampler(words: list[str]) -> Sampler:
-    return lambda rng: rng.choice(words)
 
 
 def _number_word_sampler(match: re.Match[str]) -> Sampler:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
-from xsent.text.distractors.rules.edits import Edit, find_edit, words
+from xsent.text.distractors.rules.edits import NEGATION, Edit, find_edit, words
 from xsent.text.distractors.rules.lexicon import find_fixed_expressions, overlaps
 from xsent.text.english.antonyms import replace_with_antonyms
 from xsent.text.english.entities import Names
@@ -15,43 +15,46 @@ from xsent.text.english.polarity import invert_polarity
 from xsent.text.english.tokens import replace_span
 
 
-def english_numbers(sentence: str, *, per_span: int, rng: random.Random) -> list[Edit]:
-    """Replace numbers, up to ``per_span`` edits each."""
-    variants = replace_numbers(sentence, per_number=per_span, rng=rng)
-    return _outside_expressions(sentence, _edits(sentence, variants, "number"))
+def _numbers(sentence: str, count: int, rng: random.Random) -> list[Edit]:
+    return _edits(sentence, replace_numbers(sentence, per_number=count, rng=rng), "number")
 
 
-def english_entities(sentence: str, *, per_span: int, rng: random.Random) -> list[Edit]:
-    """Replace names by bundled ones, ``per_span`` edits each."""
+def _entities(sentence: str, count: int, rng: random.Random) -> list[Edit]:
+    names = _bundled_names()
     variants = [
         replace_span(sentence, entity.start, entity.end, new)
-        for entity in _names().find(sentence)
-        for new in _names().draw(sentence, entity, per_span, rng)
+        for entity in names.find(sentence)
+        for new in names.draw(sentence, entity, count, rng)
     ]
-    return _outside_expressions(sentence, _edits(sentence, variants, "entity"))
+    return _edits(sentence, variants, "entity")
 
 
-def english_antonyms(sentence: str) -> list[Edit]:
-    """Replace a word by its antonym, unless the sentence contains it ("public and private")."""
-    edits = _outside_expressions(sentence, _edits(sentence, replace_with_antonyms(sentence), "antonym"))
+def _antonyms(sentence: str, count: int, rng: random.Random) -> list[Edit]:
+    """No antonym that the sentence contains ("public and private")."""
     present = {word.text.lower() for word in words(sentence)}
+    edits = _edits(sentence, replace_with_antonyms(sentence), "antonym")
     return [edit for edit in edits if edit.new.lower() not in present]
 
 
-def english_negations(sentence: str) -> list[Edit]:
-    """Negate a statement, or remove a negation."""
-    return _edits(sentence, invert_polarity(sentence), "negation")
+def _negations(sentence: str, count: int, rng: random.Random) -> list[Edit]:
+    return _edits(sentence, invert_polarity(sentence), NEGATION)
+
+
+# Edits of a sentence by kind: up to ``count`` for each number and name, all antonyms and negations.
+ENGLISH_RULES: dict[str, Callable[[str, int, random.Random], list[Edit]]] = {
+    "number": _numbers,
+    "entity": _entities,
+    "antonym": _antonyms,
+    "negation": _negations,
+}
 
 
 def _edits(sentence: str, variants: Iterable[str], kind: str) -> list[Edit]:
-    return [find_edit(sentence, variant, kind) for variant in dict.fromkeys(variants) if variant != sentence]
-
-
-def _outside_expressions(sentence: str, edits: Iterable[Edit]) -> list[Edit]:
-    fixed = find_fixed_expressions(sentence, "eng")
+    fixed = [] if kind == NEGATION else find_fixed_expressions(sentence, "eng")
+    edits = [find_edit(sentence, variant, kind) for variant in dict.fromkeys(variants) if variant != sentence]
     return [edit for edit in edits if not overlaps(edit.start, edit.end, fixed)]
 
 
 @cache
-def _names() -> Names:
+def _bundled_names() -> Names:
     return Names({})

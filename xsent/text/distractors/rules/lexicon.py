@@ -107,29 +107,13 @@ def _forms(language: str, inflection: str, word: str, replacement: str) -> Itera
 # ---- inflection: all forms of a word in a fixed order
 
 
-def _uninflected(word: str) -> Forms:
-    return (word,)
-
-
-def _split_forms(forms: str) -> Forms:
-    return tuple(forms.split())
-
-
-def _german_adjective(stem: str) -> Forms:
-    return (stem, *_german_attributive(stem))
-
-
-def _german_attributive(stem: str) -> Forms:
-    return tuple(stem + ending for ending in ("e", "en", "er", "es", "em"))
+def _endings(endings: str) -> Callable[[str], Forms]:
+    """The stem with each of the endings; "-" is none."""
+    return lambda stem: tuple(stem + ending.removeprefix("-") for ending in endings.split())
 
 
 def _german_name(name: str) -> Forms:
     return (name, f"{name}'" if name.endswith(("s", "x", "z")) else f"{name}s")
-
-
-def _german_people(name: str) -> Forms:
-    """Forms of e.g. Amerikaner, with the feminine ones."""
-    return (name, f"{name}s", f"{name}n", f"{name}in", f"{name}innen")
 
 
 def _german_verb(stem: str) -> Forms:
@@ -152,14 +136,6 @@ def _french_plural(word: str) -> str:
     if word.endswith("al"):
         return f"{word[:-1]}ux"
     return f"{word}x" if word.endswith("eau") else f"{word}s"
-
-
-_FRENCH_ENDINGS = split_list("e ent ait aient a èrent er é ée és ées era eront erait eraient ant")
-
-
-def _french_verb(stem: str) -> Forms:
-    """A regular verb in -er by its stem."""
-    return tuple(stem + ending for ending in _FRENCH_ENDINGS)
 
 
 def _spanish_adjective(masculine: str) -> Forms:
@@ -188,26 +164,22 @@ def _spanish_verb(infinitive: str) -> Forms:
     return (*forms, *participles)
 
 
-_ALL: dict[str, Callable[[str], Forms]] = {
-    "words": _uninflected,
-    "amount": _uninflected,
-    "degree": _uninflected,
-    "determiner": _uninflected,
-    "noun": _uninflected,
-    "forms": _split_forms,
-    "given": _uninflected,
-    "that": _uninflected,
-}
+_UNINFLECTED = ("words", "amount", "degree", "determiner", "noun", "given", "that")
+_ALL: dict[str, Callable[[str], Forms]] = {**dict.fromkeys(_UNINFLECTED, _endings("-")), "forms": split_list}
 _INFLECTIONS: dict[str, dict[str, Callable[[str], Forms]]] = {
     "eng": _ALL,
     "deu": _ALL
     | {
-        "adjectives": _german_adjective,
-        "attributive": _german_attributive,
+        "adjectives": _endings("- e en er es em"),
+        "attributive": _endings("e en er es em"),
         "names": _german_name,
-        "people": _german_people,
+        "people": _endings("- s n in innen"),  # Amerikaner, with the feminine forms
         "verbs": _german_verb,
     },
-    "fra": _ALL | {"adjectives": _french_adjective, "verbs": _french_verb},
+    "fra": _ALL
+    | {
+        "adjectives": _french_adjective,
+        "verbs": _endings("e ent ait aient a èrent er é ée és ées era eront erait eraient ant"),  # regular ones in -er
+    },
     "spa": _ALL | {"adjectives": _spanish_adjective, "verbs": _spanish_verb},
 }

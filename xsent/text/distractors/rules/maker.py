@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, zip_longest
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations, zip_longest
 
 from tqdm import tqdm
 
 from xsent.text.config_checks import check_boolean, check_integer
 from xsent.text.distractors.protocol import DistractorResult, Request
-from xsent.text.distractors.rules import english
+from xsent.text.distractors.rules import french, german, spanish
 from xsent.text.distractors.rules.edits import Edit, apply_edits, describe_edits
+from xsent.text.distractors.rules.english import ENGLISH_RULES
 from xsent.text.distractors.rules.lexicon import LANGUAGES
-from xsent.text.distractors.rules.negation import negations
 from xsent.text.distractors.rules.numerals import replace_numbers
 from xsent.text.distractors.rules.swaps import swap_words
 
-T = TypeVar("T")
-
 # No other edit can undo these; a negation can undo an antonym.
-_LASTING = ("number", "entity", "neighbour")
+_LASTING = {"number", "entity", "neighbour"}
+_NEGATION_RULES = {"deu": german, "fra": french, "spa": spanish}
 KINDS = ("number", "entity", "antonym", "negation", "function_word", "neighbour")
 
 
@@ -57,32 +55,28 @@ class RuleMaker:
 
     def check(self, languages: Iterable[str]) -> None:
         """Raise ``ValueError`` if a language has no rules."""
-        unknown = sorted(set(languages) - set(LANGUAGES))
-        if unknown:
+        if unknown := sorted(set(languages) - set(LANGUAGES)):
             raise ValueError(f"no rules for {', '.join(unknown)}: expected languages of {', '.join(LANGUAGES)}")
 
     def make(self, requests: Sequence[Request], *, progress: bool) -> Iterator[DistractorResult]:
         """Yield the result of each text, in order; a text with too few distractors gets none."""
         self.check(request.language for request in requests)
         for request in tqdm(requests, desc="distractors", unit=" texts", delay=2, disable=not progress):
-            yield self._result(request)
-
-    def _result(self, request: Request) -> DistractorResult:
-        distractors = self.distractors(request.text, request.language)
-        if len(distractors) < self.count:
-            return DistractorResult(
-                request, (), (), f"only {len(distractors)} of {self.count}: the rules find no more to change"
-            )
-        return DistractorResult(request, tuple(distractors), tuple(distractors.values()), "")
+            distractors = self.distractors(request.text, request.language)
+            if len(distractors) == self.count:
+                yield DistractorResult(request, tuple(distractors), tuple(distractors.values()), "")
+            else:
+                failure = f"only {len(distractors)} of {self.count}: the rules find no more to change"
+                yield DistractorResult(request, (), (), failure)
 
     def distractors(self, text: str, language: str) -> dict[str, str]:
         """Up to ``count`` distractors of a text, each with a description of its edits."""
         rng = random.Random(f"{self.seed}\n{language}\n{text}")
         by_kind = [_alternate_spans(self._edits(text, language, kind, rng), rng) for kind in self.kinds]
         rng.shuffle(by_kind)
-        singles = list(_interleave(by_kind))
+        singles = _interleave(by_kind)
         distractors: dict[str, str] = {}
-        for edits in self._combinations(singles, rng):
+        for edits in chain(((edit,) for edit in singles), self._pairs(singles, rng)):
             distractor = apply_edits(text, edits)
             # Case and spaces alone do not change the meaning.
             if distractor.lower().split() != text.lower().split():
@@ -91,21 +85,19 @@ class RuleMaker:
                 break
         return distractors
 
-    def _combinations(self, singles: Sequence[Edit], rng: random.Random) -> Iterator[tuple[Edit, ...]]:
-        yield from ((edit,) for edit in singles)
+    def _pairs(self, singles: Sequence[Edit], rng: random.Random) -> Iterator[tuple[Edit, ...]]:
         if self.combine:
             pairs = [
-                pair
-                for pair in combinations(singles, 2)
-                if (pair[0].end <= pair[1].start or pair[1].end <= pair[0].start)
-                and any(edit.kind in _LASTING for edit in pair)
+                (first, second)
+                for first, second in combinations(singles, 2)
+                if (first.end <= second.start or second.end <= first.start) and {first.kind, second.kind} & _LASTING
             ]
             yield from rng.sample(pairs, len(pairs))
 
     def _edits(self, text: str, language: str, kind: str, rng: random.Random) -> list[Edit]:
         edits: list[Edit] = []
-        if language == "eng" and kind in _ENGLISH:
-            edits += _ENGLISH[kind](text, self.count, rng)
+        if language == "eng" and kind in ENGLISH_RULES:
+            edits += ENGLISH_RULES[kind](text, self.count, rng)
         elif kind == "number":
             edits += replace_numbers(text, language, per_span=self.count, rng=rng)
         elif kind == "negation":
@@ -113,12 +105,18 @@ class RuleMaker:
         return [*edits, *swap_words(text, language, kind, per_word=self.count, rng=rng)]
 
 
-_ENGLISH: dict[str, Callable[[str, int, random.Random], list[Edit]]] = {
-    "number": lambda text, n, rng: english.english_numbers(text, per_span=n, rng=rng),
-    "entity": lambda text, n, rng: english.english_entities(text, per_span=n, rng=rng),
-    "antonym": lambda text, n, rng: english.english_antonyms(text),
-    "negation": lambda text, n, rng: english.english_negations(text),
-}
+def negations(sentence: str, language: str) -> list[Edit]:
+    """Edits that negate one statement of a German, French or Spanish sentence, or remove one negation, each.
+
+    There is no parser, so questions are not edited, and no negation is added to a sentence that has one.
+    """
+    if "?" in sentence:
+        return []
+    rules = _NEGATION_RULES[language]
+    edits = list(rules.remove_negations(sentence))
+    if not edits and rules.NEGATIVE.search(sentence) is None:
+        edits = list(rules.add_negations(sentence))
+    return edits
 
 
 def _alternate_spans(edits: Sequence[Edit], rng: random.Random) -> list[Edit]:
@@ -128,9 +126,8 @@ def _alternate_spans(edits: Sequence[Edit], rng: random.Random) -> list[Edit]:
         by_start.setdefault(edit.start, []).append(edit)
     groups = list(by_start.values())
     rng.shuffle(groups)
-    return list(_interleave(groups))
+    return _interleave(groups)
 
 
-def _interleave(lists: Sequence[Sequence[T]]) -> Iterator[T]:
-    for row in zip_longest(*lists):
-        yield from (item for item in row if item is not None)
+def _interleave(lists: Sequence[Sequence[Edit]]) -> list[Edit]:
+    return [edit for row in zip_longest(*lists) for edit in row if edit is not None]
