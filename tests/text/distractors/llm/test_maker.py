@@ -744,10 +744,9 @@ def test_the_bound_holds_for_the_prompt_that_is_sent(maker: Maker, endpoint: End
 def test_an_option_that_makes_no_sense_is_said_before_anything_is_sent(
     maker: Maker, endpoint: Endpoint, values: dict[str, object], message: str
 ) -> None:
-    model = maker(**values)
-    for work in (lambda: model.check(["deu"]), lambda: run(model), lambda: model.plan(requests())):
+    for work in (lambda model: model.check(["deu"]), run, lambda model: model.plan(requests())):
         with pytest.raises(ValueError, match=message):
-            work()
+            work(maker(**values))
     assert not endpoint.payloads
 
 

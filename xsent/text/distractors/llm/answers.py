@@ -23,26 +23,17 @@ _QUOTES = ('""', "''", "“”", "‘’", "„“", "„”", "«»", "»«", "
 
 @dataclass(frozen=True)
 class Rules:
-    """Requirements on a distractor.
+    """Requirements on a distractor."""
 
-    Attributes:
-        max_length_ratio: maximum ratio of its length to that of its original, or the reverse; in characters.
-        wrong_language: reject it if another language has at least this probability against its own; None: no check.
-    """
+    max_length_ratio: float  # maximum ratio of its length to that of its original, or the reverse; in characters
+    wrong_language: float | None  # minimum probability of another language against its own; None: no check
 
-    max_length_ratio: float
-    wrong_language: float | None
-
-    def check(self) -> None:
-        """Raise ``ValueError`` for an invalid value."""
-        if not is_number(self.max_length_ratio) or not self.max_length_ratio > 1:
-            raise ValueError(f"maker.rules.max_length_ratio={self.max_length_ratio}: expected a number above 1")
-        if self.wrong_language is None:
-            return
-        if not is_number(self.wrong_language) or not 0.5 < self.wrong_language < 1:
-            raise ValueError(
-                f"maker.rules.wrong_language={self.wrong_language}: expected a probability between 0.5 and 1, or null"
-            )
+    def __post_init__(self) -> None:
+        ratio, share = self.max_length_ratio, self.wrong_language
+        if not is_number(ratio) or not ratio > 1:
+            raise ValueError(f"maker.rules.max_length_ratio={ratio}: expected a number above 1")
+        if share is not None and not (is_number(share) and 0.5 < share < 1):
+            raise ValueError(f"maker.rules.wrong_language={share}: expected a probability between 0.5 and 1, or null")
 
 
 def parse_distractors(answer: str, text: Text, count: int, rules: Rules) -> tuple[str, ...]:

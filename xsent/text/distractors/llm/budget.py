@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from xsent.text.config_checks import check_integer, check_number
@@ -19,11 +19,9 @@ class Usage(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Prompt and completion tokens."""
         return self.prompt + self.completion
 
     def __str__(self) -> str:
-        """For messages."""
         return f"{self.prompt:,} tokens of prompts and {self.completion:,} of answers"
 
 
@@ -41,9 +39,14 @@ def read_usage(content: Any) -> Usage | None:
     return None
 
 
-def add_usage(first: Usage, second: Usage) -> Usage:
-    """Sum of two usages."""
-    return Usage(first.prompt + second.prompt, first.completion + second.completion)
+def add_usage(*usages: Usage) -> Usage:
+    """Sum of usages."""
+    return Usage(sum(usage.prompt for usage in usages), sum(usage.completion for usage in usages))
+
+
+def with_cost(usage: Usage, cost: float | None) -> str:
+    """Usage and cost for messages."""
+    return str(usage) if cost is None else f"{usage}, cost {cost:,.4f}"
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,10 @@ class Prices:
     prompt: float | None
     completion: float | None
 
-    def check(self) -> None:
-        """Raise ``ValueError`` for an invalid value."""
+    def __post_init__(self) -> None:
         for name, price in (("prompt", self.prompt), ("completion", self.completion)):
             if price is not None:
-                check_number(f"maker.prices.{name}", price, minimum=0)
+                check_number(f"maker.prices.{name}", price)
 
     def cost(self, usage: Usage) -> float | None:
         """Cost of a usage; None if a price is unknown."""
@@ -73,40 +75,24 @@ class Limits:
     cost: float | None
     tokens: int | None
 
-    def check(self) -> None:
-        """Raise ``ValueError`` for an invalid value."""
+    def __post_init__(self) -> None:
         if self.cost is not None:
-            check_number("maker.limit_cost", self.cost, minimum=0)
+            check_number("maker.limit_cost", self.cost)
         if self.tokens is not None:
             check_integer("maker.limit_tokens", self.tokens, minimum=0)
 
-    def first_exceeded(self, usage: Usage, prices: Prices) -> str | None:
-        """The first limit that a usage exceeds, as ``option=value``."""
-        cost = prices.cost(usage)
-        if self.cost is not None and cost is not None and cost > self.cost:
-            return f"limit_cost={self.cost:g}"
-        if self.tokens is not None and usage.total > self.tokens:
-            return f"limit_tokens={self.tokens}"
-        return None
 
-
+@dataclass(eq=False)
 class Spending:
-    """Reserves the most that a request may use before it is sent, and counts what it used.
+    """Reserves the most that a request may use before it is sent, and counts what it used."""
 
-    Args:
-        before: usage in the ledger.
-        prices: of tokens.
-        limits: on spending.
-    """
-
-    def __init__(self, before: Usage, prices: Prices, limits: Limits) -> None:
-        self.before = before
-        self.prices = prices
-        self.limits = limits
-        self.used = NO_USAGE  # of this run
-        self.in_flight = 0  # requests
-        self._reserved = NO_USAGE  # bound of the requests in flight
-        self._changed = asyncio.Condition()
+    before: Usage  # in the ledger
+    prices: Prices
+    limits: Limits
+    used: Usage = field(default=NO_USAGE, init=False)  # of this run
+    in_flight: int = field(default=0, init=False)  # requests
+    _reserved: Usage = field(default=NO_USAGE, init=False)  # bound of the requests in flight
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition, init=False)
 
     async def reserve(self, bound: Usage) -> None:
         """Wait until a request with this bound fits the limits.
@@ -115,9 +101,14 @@ class Spending:
             ValueError: it never will; the message tells how to continue.
         """
         async with self._changed:
-            while limit := self._exceeded_by(bound):
+            while limit := self._limit_exceeded_by(bound):
                 if not self.in_flight:
-                    raise ValueError(self._limit_message(limit, bound))
+                    spent = add_usage(self.before, self.used)
+                    raise ValueError(
+                        f"stopped at maker.{limit}: the next request may use {bound}, and"
+                        f" {with_cost(spent, self.prices.cost(spent))} so far, earlier runs with this ledger included;"
+                        " with a higher limit the same command continues"
+                    )
                 # Requests in flight usually use less than their bound.
                 await self._changed.wait()
             self._reserved = add_usage(self._reserved, bound)
@@ -137,16 +128,12 @@ class Spending:
         async with self._changed:
             await self._changed.wait_for(lambda: not self.in_flight)
 
-    def _exceeded_by(self, bound: Usage) -> str | None:
-        return self.limits.first_exceeded(
-            add_usage(add_usage(self.before, self.used), add_usage(self._reserved, bound)), self.prices
-        )
-
-    def _limit_message(self, limit: str, bound: Usage) -> str:
-        total = add_usage(self.before, self.used)
-        cost = self.prices.cost(total)
-        spent = f"{total}" + ("" if cost is None else f" cost {cost:.4f}")
-        return (
-            f"stopped at maker.{limit}: the next request may use {bound}, and {spent} so far,"
-            " earlier runs with this ledger included; with a higher limit the same command continues"
-        )
+    def _limit_exceeded_by(self, bound: Usage) -> str | None:
+        """The first limit that one more request may exceed, as ``option=value``."""
+        usage = add_usage(self.before, self.used, self._reserved, bound)
+        cost = self.prices.cost(usage)
+        if self.limits.cost is not None and cost is not None and cost > self.limits.cost:
+            return f"limit_cost={self.limits.cost:g}"
+        if self.limits.tokens is not None and usage.total > self.limits.tokens:
+            return f"limit_tokens={self.limits.tokens}"
+        return None

@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 from xsent.text.config_checks import check_integer, check_number
@@ -19,13 +19,7 @@ from xsent.text.distractors.llm.api_key import Secrets, passwords_of, without_cr
 from xsent.text.distractors.llm.budget import NO_USAGE, Spending, Usage, read_usage
 from xsent.text.distractors.llm.ledger import Answer, Ledger, LostAnswer
 from xsent.text.distractors.llm.prompt import Call
-from xsent.text.distractors.llm.request_errors import (
-    RequestError,
-    connection_error,
-    content_error,
-    status_error,
-    timeout_error,
-)
+from xsent.text.distractors.llm.request_errors import RequestError, connection_error, content_error, status_error
 
 log = logging.getLogger(__name__)
 
@@ -41,23 +35,16 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits on waiting.
+    """Limits on waiting."""
 
-    Attributes:
-        timeout: seconds for one request, from connecting to the last byte.
-        tries: requests for an answer, at most.
-        give_up_after: questions in a row without an answer after which the run stops.
-    """
+    timeout: float  # seconds for one request, from connecting to the last byte
+    tries: int  # requests for an answer, at most
+    give_up_after: int  # questions in a row without an answer after which the run stops
 
-    timeout: float
-    tries: int
-    give_up_after: int
-
-    def check(self) -> None:
-        """Raise ``ValueError`` for an invalid value."""
-        for name in ("tries", "give_up_after"):
-            check_integer(f"maker.patience.{name}", getattr(self, name), minimum=1)
-        check_number("maker.patience.timeout", self.timeout, minimum=0)
+    def __post_init__(self) -> None:
+        check_integer("maker.patience.tries", self.tries, minimum=1)
+        check_integer("maker.patience.give_up_after", self.give_up_after, minimum=1)
+        check_number("maker.patience.timeout", self.timeout)
         if not self.timeout:
             raise ValueError(f"maker.patience.timeout={self.timeout}: expected seconds above 0")
 
@@ -74,46 +61,32 @@ class _Question:
 _QUESTION: ContextVar[_Question] = ContextVar("_QUESTION")  # of the current task
 
 
+@dataclass(kw_only=True, eq=False)
 class Client:
     """Asks one endpoint and writes each answer to the ledger.
 
     Until the endpoint has answered once, questions are asked one at a time, so that an error of all requests is met
     once.
 
-    Args:
-        base_url: of the endpoint; may have user and password.
-        key: of the endpoint; None if it needs none.
-        key_env: environment variable of the key, for messages.
-        ledger: open.
-        spending: limits.
-        concurrency: questions at a time.
-        patience: limits on waiting.
-
     Raises:
         ImportError: the package ``openai`` is not installed.
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        key: str | None,
-        key_env: str | None,
-        ledger: Ledger,
-        spending: Spending,
-        concurrency: int,
-        patience: Patience,
-    ) -> None:
-        self.address = without_credentials(base_url)
-        self.key_env = key_env
-        self.ledger = ledger
-        self.spending = spending
-        self.patience = patience
+    base_url: InitVar[str]  # of the endpoint; may have user and password
+    key: InitVar[str | None]  # of the endpoint; None if it needs none
+    key_env: str | None  # environment variable of the key, for messages
+    ledger: Ledger  # open
+    spending: Spending
+    concurrency: int  # questions at a time
+    patience: Patience
+
+    def __post_init__(self, base_url: str, key: str | None) -> None:
         self.requests = 0  # sent
         self.lost: list[Usage] = []  # of requests whose answers did not arrive: as reported, or at most
-        self._secrets = Secrets(*([key] if key else []), *passwords_of(base_url))
-        self._client = _build_openai(base_url, key, patience, self._send)
-        self._slots = asyncio.Semaphore(concurrency)
+        self._address = without_credentials(base_url)
+        self._mask = Secrets(*([key] if key else []), *passwords_of(base_url)).mask
+        self._client = _build_openai(base_url, key, self.patience, self._send)
+        self._slots = asyncio.Semaphore(self.concurrency)
         self._first = asyncio.Lock()
         self._has_answered = False
         self._failures = 0  # questions in a row
@@ -151,7 +124,7 @@ class Client:
             self._failures += 1
             reason = f"no answer in {question.tries} tries, the last: {question.reason}"
             if not self._has_answered or self._failures >= self.patience.give_up_after:
-                raise self._stop(ConnectionError(f"{self.address}: {reason}{self._hint()}")) from None
+                raise self._stop(ConnectionError(f"{self._address}: {reason}{self._hint()}")) from None
             raise NoAnswerError(f"{reason}; the same command asks again") from None
 
     async def _send(self, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
@@ -174,11 +147,15 @@ class Client:
                 # The whole response: an endpoint that sends a byte now and then never meets the client's own timeout.
                 async with asyncio.timeout(self.patience.timeout):
                     response = await send(request)
-                result = self._read(response, call, bound)
+                if 200 <= response.status_code < 300:
+                    result = _read_answer(response, bound, self._mask)
+                else:
+                    result = status_error(response, self._mask, key_env=self.key_env, model=call.model)
             except (TimeoutError, httpx2.TimeoutException):
-                result = timeout_error(self.patience.timeout)
+                reason = f"no whole answer within {self.patience.timeout:g} s"
+                result = RequestError(reason, may_be_billed=True)
             except httpx2.RequestError as error:
-                result = connection_error(error, self._secrets.mask)
+                result = connection_error(error, self._mask)
             if isinstance(result, Answer):
                 usage = result.usage
                 self._store(call, result)
@@ -193,45 +170,36 @@ class Client:
             raise
         finally:
             await self.spending.settle(bound, usage)
-        self._raise_if_permanent(call, result)
+        if result.is_fatal:
+            raise self._stop(result.kind(f"{self._address}: {result.reason}{self._hint()}"))
+        if result.is_final:
+            raise self._refusal(call, result)
+        if result.is_fatal_at_first and not self._has_answered:
+            raise self._stop(ConnectionError(f"{self._address}: {result.reason}; is maker.base_url right?"))
         question.reason = result.reason
         headers = {"x-should-retry": "true"}
         if response is not None and "retry-after" in response.headers:
             headers["retry-after"] = response.headers["retry-after"]
         return httpx2.Response(503, headers=headers, request=request)
 
-    def _read(self, response: Any, call: Call, bound: Usage) -> Answer | RequestError:
-        mask = self._secrets.mask
-        if not 200 <= response.status_code < 300:
-            return status_error(response.status_code, response.text, mask, key_env=self.key_env, model=call.model)
-        return _read_answer(mask(response.text), response.headers.get("x-request-id") or "", bound, mask)
-
-    def _raise_if_permanent(self, call: Call, error: RequestError) -> None:
-        if error.is_fatal:
-            raise self._stop(error.kind(f"{self.address}: {error.reason}{self._hint()}"))
-        if error.is_final:
-            raise self._refusal(call, error)
-        if error.is_fatal_at_first and not self._has_answered:
-            raise self._stop(ConnectionError(f"{self.address}: {error.reason}; is maker.base_url right?"))
-
     def _refusal(self, call: Call, error: RequestError) -> Exception:
         """Exception for a question that the endpoint refuses, now and later."""
         if error.is_fatal_at_first:
             if not self.ledger.has_answers:
                 cause = f"it does not take such requests, or not the first one, of {call.size:,} bytes"
-                return self._stop(ValueError(f"{self.address}: {error.reason}: {cause}"))
+                return self._stop(ValueError(f"{self._address}: {error.reason}: {cause}"))
             self._failures += 1
             if self._failures >= self.patience.give_up_after:
                 # The same command would stop at the same texts.
                 cause = f"{self._failures} texts in a row have no answer; a higher maker.patience.give_up_after goes on"
-                return self._stop(ValueError(f"{self.address}: {error.reason}: {cause} past them"))
+                return self._stop(ValueError(f"{self._address}: {error.reason}: {cause} past them"))
         return NoAnswerError(f"the endpoint refused it: {error.reason}")
 
     def _store(self, call: Call, result: Answer | LostAnswer) -> None:
         if isinstance(result, LostAnswer):
             self.lost.append(result.usage)
         try:
-            self.ledger.add(call, self.address, result)
+            self.ledger.store(call, self._address, result)
         except OSError as error:  # an answer that is not stored would be paid again
             raise self._stop(error) from None
 
@@ -255,11 +223,11 @@ def upper_bound(call: Call) -> Usage:
 
 def max_completion_tokens(parameters: Mapping[str, Any]) -> int | None:
     """Limit on the tokens of an answer, by either name of the parameter."""
-    limit: int | None = parameters.get("max_tokens") or parameters.get("max_completion_tokens")
-    return limit
+    return parameters.get("max_tokens") or parameters.get("max_completion_tokens")
 
 
-def _read_answer(body: str, request_id: str, bound: Usage, mask: Callable[[str], str]) -> Answer | RequestError:
+def _read_answer(response: Any, bound: Usage, mask: Callable[[str], str]) -> Answer | RequestError:
+    body = mask(response.text)
     try:
         content = json.loads(body)
         choice = content["choices"][0]
@@ -274,14 +242,14 @@ def _read_answer(body: str, request_id: str, bound: Usage, mask: Callable[[str],
         return mask(str(mapping.get(name) or ""))
 
     return Answer(
-        text=mask(text),
+        text=mask(text),  # again, as JSON may escape a key
         finish_reason=field(choice, "finish_reason"),
         usage=usage or bound,
         is_counted=usage is not None,
         id=field(content, "id"),
         served_model=field(content, "model"),
         fingerprint=field(content, "system_fingerprint"),
-        request_id=mask(request_id),
+        request_id=mask(response.headers.get("x-request-id") or ""),
     )
 
 

@@ -12,13 +12,13 @@ from xsent.text.distractors.llm.prompt import Text
 NO_LANGUAGE = "zxx"  # py3langid's label of numbers and signs
 
 
-def unsupported_languages(languages: Iterable[str]) -> list[str]:
+def unsupported_languages(languages: Iterable[str]) -> set[str]:
     """The languages that py3langid does not know.
 
     Raises:
         ImportError: py3langid is not installed.
     """
-    return sorted(set(languages) - _labels())
+    return set(languages) - _labels()
 
 
 def detect_other_language(distractor: str, text: Text, *, threshold: float) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from xsent.jsonl_log import AppendOnly
@@ -34,7 +33,10 @@ class LostAnswer(NamedTuple):
     is_counted: bool  # as in ``Answer``
 
 
-class Ledger:
+_IDENTIFIERS = ("finish_reason", "id", "served_model", "fingerprint", "request_id")  # fields of an answer and its line
+
+
+class Ledger(AppendOnly):
     """Append-only file with one JSON object per answer; it never holds a key of an endpoint.
 
     The line of an answer has its ``key``, the ``request`` that the key is the digest of, the ``base_url`` without
@@ -47,60 +49,43 @@ class Ledger:
     """
 
     def __init__(self, path: Path, model: str) -> None:
+        super().__init__(path, wait=False)
         self.model = model
         self.answers: dict[str, Answer] = {}  # by key
         self.has_answers = False  # of the model
         self.usage = NO_USAGE  # of the model, lost answers included
-        self._file = AppendOnly(path, wait=False)
-
-    @property
-    def path(self) -> Path:
-        """Of the file."""
-        return self._file.path
 
     def __enter__(self) -> Self:
-        """Lock and read the file.
+        """Lock the file and load it.
 
         Raises:
             BlockingIOError: another process holds the lock.
-            ValueError: a line has another form; names file and line.
+            ValueError: as in ``load``.
         """
-        self._file.__enter__()
+        super().__enter__()
         try:
-            self.read()
+            self.load()
         except BaseException:
-            self._file.__exit__(None, None, None)
+            self.__exit__(None, None, None)
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Unlock the file."""
-        self._file.__exit__(kind, error, trace)
-
-    def read(self) -> None:
-        """Read the file without locking it.
+    def load(self) -> None:
+        """Load the file without locking it.
 
         Raises:
             ValueError: a line has another form; names file and line.
         """
-        for number, line in enumerate(self._file.read(), start=1):
+        for number, line in enumerate(self.read(), start=1):
             try:
                 self._register(line["key"], _from_json(line), line["request"]["model"])
             except (KeyError, TypeError):
                 raise ValueError(f"{self.path}:{number}: expected an answer of a language model") from None
 
-    def check(self) -> None:
-        """Raise ``OSError`` if the file cannot be written; changes nothing."""
-        self._file.check()
-
-    def add(self, call: Call, base_url: str, result: Answer | LostAnswer) -> None:
+    def store(self, call: Call, base_url: str, result: Answer | LostAnswer) -> None:
         """Append the result of a call; it is on disk when this returns."""
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        self._file.add(
-            [{"key": call.key, "request": call._asdict(), "base_url": base_url, "time": time, **_to_json(result)}]
-        )
+        self.add([{"key": call.key, "request": call._asdict(), "base_url": base_url, "time": time, **_to_json(result)}])
         self._register(call.key, result, call.model)
 
     def _register(self, key: str, result: Answer | LostAnswer, model: str) -> None:
@@ -118,15 +103,7 @@ def _to_json(result: Answer | LostAnswer) -> dict[str, Any]:
     }
     if isinstance(result, LostAnswer):
         return {"lost": result.reason, "body": result.body, **usage}
-    return {
-        "answer": result.text,
-        "finish_reason": result.finish_reason,
-        **usage,
-        "id": result.id,
-        "served_model": result.served_model,
-        "fingerprint": result.fingerprint,
-        "request_id": result.request_id,
-    }
+    return {"answer": result.text, **usage, **{name: getattr(result, name) for name in _IDENTIFIERS}}
 
 
 def _from_json(line: dict[str, Any]) -> Answer | LostAnswer:
@@ -134,13 +111,5 @@ def _from_json(line: dict[str, Any]) -> Answer | LostAnswer:
     is_counted = line["usage_from"] == "endpoint"
     if "lost" in line:
         return LostAnswer(line["lost"], line["body"], usage, is_counted)
-    return Answer(
-        line["answer"],
-        line["finish_reason"],
-        usage,
-        is_counted,
-        line["id"],
-        line["served_model"],
-        line["fingerprint"],
-        line["request_id"],
-    )
+    identifiers = {name: line[name] for name in _IDENTIFIERS}
+    return Answer(line["answer"], usage=usage, is_counted=is_counted, **identifiers)

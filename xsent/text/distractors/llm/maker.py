@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import reduce
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,19 +15,19 @@ from tqdm import tqdm
 from xsent.text.config_checks import check_integer, check_number, check_string
 from xsent.text.distractors.llm.answers import Rules, parse_distractors
 from xsent.text.distractors.llm.api_key import check_address, read_key
-from xsent.text.distractors.llm.budget import NO_USAGE, Limits, Prices, Spending, Usage, add_usage
+from xsent.text.distractors.llm.budget import NO_USAGE, Limits, Prices, Spending, Usage, add_usage, with_cost
 from xsent.text.distractors.llm.client import Client, NoAnswerError, Patience, max_completion_tokens, upper_bound
 from xsent.text.distractors.llm.event_loop import event_loop, result_of
 from xsent.text.distractors.llm.language_check import unsupported_languages
 from xsent.text.distractors.llm.ledger import Answer, Ledger
-from xsent.text.distractors.llm.prompt import Call, Prompt, Text
+from xsent.text.distractors.llm.prompt import Call, Text, check_prompt
 from xsent.text.distractors.protocol import DistractorResult, Request
 
 log = logging.getLogger(__name__)
 
-# Sampling parameters with their minimum.
+# Sampling parameters, with the minimum of integers.
 INTEGERS = {"max_tokens": 1, "max_completion_tokens": 1, "seed": 0}
-NUMBERS = {"temperature": 0, "top_p": 0}
+NUMBERS = {"temperature", "top_p"}  # not negative
 # Finish reasons of incomplete answers.
 INCOMPLETE = {
     "length": "the answer was cut off at max_tokens",
@@ -57,10 +57,10 @@ class Totals(NamedTuple):
 
     def __str__(self) -> str:
         """One line for the log."""
-        now = f"{self.requests:,} requests, {self.answers:,} answers: {_with_cost(self.usage, self.cost)}"
+        now = f"{self.requests:,} requests, {self.answers:,} answers: {with_cost(self.usage, self.cost)}"
         if self.lost:
             now += f", at most: {self.lost:,} answers were lost on the way, which may have used {self.lost_usage}"
-        before = f"{self.answers_before:,} answers: {_with_cost(self.usage_before, self.cost_before)}"
+        before = f"{self.answers_before:,} answers: {with_cost(self.usage_before, self.cost_before)}"
         return f"{now}; the ledger had {before}"
 
 
@@ -81,156 +81,116 @@ class Plan(NamedTuple):
 
     def __str__(self) -> str:
         """Some lines, ending with the first prompt."""
-        bound = _with_cost(self.bound, self.bound_cost) if self.has_bound else "no bound without max_tokens"
+        bound = with_cost(self.bound, self.bound_cost) if self.has_bound else "no bound without max_tokens"
         lines = [
             f"{self.texts:,} different texts, {self.finished:,} of them done; {self.answers:,} answers in the ledger",
-            f"{self.requests:,} requests to send, about {_with_cost(self.estimate, self.estimated_cost)}",
+            f"{self.requests:,} requests to send, about {with_cost(self.estimate, self.estimated_cost)}",
             f"at most {self.most_requests:,} requests, where answers will not do: {bound}",
         ]
         return "\n".join([*lines, "the first of them asks:", self.first_prompt] if self.first_prompt else lines)
 
 
+@dataclass(kw_only=True, eq=False)
 class LlmMaker:
     """Distractors as in Michail et al. 2025, from any OpenAI-compatible endpoint.
 
     After an invalid answer the same question is asked again. The distractors of a text thus never depend on discarded
     answers.
 
-    Args:
-        count: distractors of each text.
-        model: name at the endpoint.
-        base_url: of the endpoint.
-        key_env: environment variable that holds its key; None: it needs none.
-        prompt: template of the prompt, with ``{count}``, ``{language}`` and ``{sentence}``.
-        language_names: by ISO 639-3 code, for the prompt.
-        temperature, top_p, max_tokens, seed: sampling parameters; None: not sent. The seed is that of the first
-            attempt and grows by one with each further one.
-        parameters: further parameters of each request.
-        attempts: answers to ask for until one is valid.
-        rules: that a valid answer meets.
-        concurrency: texts in progress at a time.
-        patience: limits on waiting.
-        prices: of a million tokens.
-        limit_cost, limit_tokens: on all answers of the model in the ledger, earlier runs included; None: no limit. A
-            request that could exceed one is not sent.
-        ledger: file of all answers; may be set before ``make``.
-
     Attributes:
         totals: of the last ``make``, also if it was stopped.
+
+    Raises:
+        ValueError: an option is missing or invalid.
 
     Source:
         Michail et al. 2025 (arXiv:2502.08638), section 3.1 and Table 3.
     """
 
-    def __init__(
-        self,
-        *,
-        count: int,
-        model: str | None,
-        base_url: str,
-        key_env: str | None,
-        prompt: str,
-        language_names: Mapping[str, str],
-        temperature: float | None,
-        top_p: float | None,
-        max_tokens: int | None,
-        seed: int | None,
-        parameters: Mapping[str, Any],
-        attempts: int,
-        rules: Rules,
-        concurrency: int,
-        patience: Patience,
-        prices: Prices,
-        limit_cost: float | None,
-        limit_tokens: int | None,
-        ledger: str | Path | None,
-    ) -> None:
-        if not isinstance(parameters, Mapping):
-            raise ValueError(f"maker.parameters={parameters}: expected names with their values")
-        self.count = count
-        self.model = model
-        self.base_url = base_url
-        self.key_env = key_env
-        self.prompt = Prompt(prompt, language_names, count)
-        sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "seed": seed}
-        self.parameters = {name: value for name, value in {**sampling, **parameters}.items() if value is not None}
-        self.attempts = attempts
-        self.rules = rules
-        self.concurrency = concurrency
-        self.patience = patience
-        self.prices = prices
-        self.limits = Limits(limit_cost, limit_tokens)
-        self.ledger = ledger
-        self._warned: set[str] = set()  # languages
-        self.totals = Totals(0, 0, 0, NO_USAGE, NO_USAGE, None, 0, NO_USAGE, None)
+    count: int  # distractors of each text
+    model: str | None  # name at the endpoint
+    base_url: str  # of the endpoint
+    key_env: str | None  # environment variable that holds its key; None: it needs none
+    prompt: str  # template with ``{count}``, ``{language}`` and ``{sentence}``
+    language_names: Mapping[str, str]  # by ISO 639-3 code, in the language of the prompt
+    temperature: float | None  # sampling parameters; None: not sent
+    top_p: float | None
+    max_tokens: int | None
+    seed: int | None  # of the first attempt; grows by one with each further one
+    parameters: Mapping[str, Any]  # further parameters of each request
+    attempts: int  # answers to ask for until one is valid
+    rules: Rules  # of a valid answer
+    concurrency: int  # texts in progress at a time
+    patience: Patience
+    prices: Prices
+    # Limits on all answers of the model in the ledger, earlier runs included; None: no limit. A request that could
+    # exceed one is not sent.
+    limit_cost: float | None
+    limit_tokens: int | None
+    ledger: str | Path | None  # file of all answers; only ``plan`` needs none
 
-    def check(self, languages: Iterable[str]) -> None:
-        """Check all that needs neither key nor connection.
-
-        Raises:
-            ValueError: an option is missing or invalid, or the prompt has no name for a language.
-            ImportError: a required package is not installed.
-        """
-        languages = list(languages)
+    def __post_init__(self) -> None:
         if not self.model:
             raise ValueError(
                 "maker.model: expected a model of the endpoint, found none; answers may cost, so there is no default."
                 " The paper's was gpt-4-0613"
             )
-        for name in ("model", "base_url"):
+        for name in ("model", "base_url", "prompt"):
             check_string(f"maker.{name}", getattr(self, name))
-        check_string("maker.prompt", self.prompt.template)
-        if not isinstance(self.prompt.language_names, Mapping):
-            raise ValueError(f"maker.language_names={self.prompt.language_names}: expected names by ISO 639-3 code")
-        for code, name in self.prompt.language_names.items():
-            check_string(f"maker.language_names.{code}", name)
-        if self.key_env is not None:
-            check_string("maker.key_env", self.key_env)
-        if not isinstance(self.ledger, Path | None):
-            check_string("maker.ledger", self.ledger)
+        for name in ("key_env", "ledger"):
+            if not isinstance(value := getattr(self, name), Path | None):
+                check_string(f"maker.{name}", value)
+        if not isinstance(self.language_names, Mapping):
+            raise ValueError(f"maker.language_names={self.language_names}: expected names by ISO 639-3 code")
+        for code, language in self.language_names.items():
+            check_string(f"maker.language_names.{code}", language)
         check_address(self.base_url)
         for name in ("count", "attempts", "concurrency"):
             check_integer(f"maker.{name}", getattr(self, name), minimum=1)
+        for name, kind in (("rules", Rules), ("patience", Patience), ("prices", Prices)):
+            if not isinstance(value := getattr(self, name), kind):
+                raise ValueError(f"maker.{name}={value}: expected the values of {kind.__name__}")
+        if not isinstance(self.parameters, Mapping):
+            raise ValueError(f"maker.parameters={self.parameters}: expected names with their values")
+        sampling = {name: getattr(self, name) for name in ("temperature", "top_p", "max_tokens", "seed")}
+        self._parameters = {name: value for name, value in {**sampling, **self.parameters}.items() if value is not None}
         self._check_parameters()
-        for name, part, kind in (
-            ("rules", self.rules, Rules),
-            ("patience", self.patience, Patience),
-            ("prices", self.prices, Prices),
-        ):
-            if not isinstance(part, kind):
-                raise ValueError(f"maker.{name}={part}: expected the values of {kind.__name__}")
-            part.check()
-        self._check_limits()
-        self.prompt.check(languages)
-        if self.rules.wrong_language is not None:
-            new = [language for language in unsupported_languages(languages) if language not in self._warned]
-            if new:
-                log.warning(
-                    "py3langid does not know %s: the language of its distractors is not checked", ", ".join(new)
-                )
-                self._warned.update(new)
+        self._limits = Limits(self.limit_cost, self.limit_tokens)
+        if self.limit_cost is not None and self.prices.cost(NO_USAGE) is None:
+            raise ValueError("maker.limit_cost: expected maker.prices of prompts and completions with it, found none")
+        if self._limits != Limits(None, None) and not max_completion_tokens(self._parameters):
+            raise ValueError(
+                "maker.max_tokens: expected a number, found none; a limit on spending needs a limit on answers"
+            )
+        self._unchecked: set[str] = set()  # languages that py3langid does not know
+        self.totals = Totals(0, 0, 0, NO_USAGE, NO_USAGE, None, 0, NO_USAGE, None)
 
     def _check_parameters(self) -> None:
-        for name in INTEGERS.keys() & self.parameters.keys():
-            check_integer(f"maker.{name}", self.parameters[name], minimum=INTEGERS[name])
-        for name in NUMBERS.keys() & self.parameters.keys():
-            check_number(f"maker.{name}", self.parameters[name], minimum=NUMBERS[name])
-        if {"max_tokens", "max_completion_tokens"} <= self.parameters.keys():
+        for name in INTEGERS.keys() & self._parameters.keys():
+            check_integer(f"maker.{name}", self._parameters[name], minimum=INTEGERS[name])
+        for name in NUMBERS & self._parameters.keys():
+            check_number(f"maker.{name}", self._parameters[name])
+        if {"max_tokens", "max_completion_tokens"} <= self._parameters.keys():
             raise ValueError(
                 "maker.parameters.max_completion_tokens: expected it alone, found max_tokens as well; set"
                 " maker.max_tokens=null"
             )
-        if ours := {"model", "messages", "stream", "n"} & self.parameters.keys():
-            raise ValueError(f"maker.parameters: {', '.join(sorted(ours))} cannot be set here")
+        if reserved := {"model", "messages", "stream", "n"} & self._parameters.keys():
+            raise ValueError(f"maker.parameters: {', '.join(sorted(reserved))} cannot be set here")
 
-    def _check_limits(self) -> None:
-        self.limits.check()
-        if self.limits.cost is not None and self.prices.cost(NO_USAGE) is None:
-            raise ValueError("maker.limit_cost: expected maker.prices of prompts and completions with it, found none")
-        if self.limits != Limits(None, None) and not max_completion_tokens(self.parameters):
-            raise ValueError(
-                "maker.max_tokens: expected a number, found none; a limit on spending needs a limit on answers"
-            )
+    def check(self, languages: Iterable[str]) -> None:
+        """Check the languages; a warning names those whose answers are not checked for their language.
+
+        Raises:
+            ValueError: the prompt is invalid, or has no name for a language.
+            ImportError: a required package is not installed.
+        """
+        requested = set(languages)
+        check_prompt(self.prompt, self.language_names, requested)
+        if self.rules.wrong_language is not None and (new := unsupported_languages(requested) - self._unchecked):
+            names = ", ".join(sorted(new))
+            log.warning("py3langid does not know %s: the language of its distractors is not checked", names)
+            self._unchecked |= new
 
     def plan(self, requests: Sequence[Request]) -> Plan:
         """What ``make`` would send; sends, writes and locks nothing, and needs no key.
@@ -239,12 +199,11 @@ class LlmMaker:
             ValueError: as in ``check``, or a line of the ledger is malformed.
             OSError: there are questions to ask, and the ledger cannot be written.
         """
-        self.check({request.language for request in requests})
+        self.check(request.language for request in requests)
         ledger = None if self.ledger is None else Ledger(Path(self.ledger), str(self.model))
-        answers: Mapping[str, Answer] = {}
         if ledger is not None:
-            ledger.read()
-            answers = ledger.answers
+            ledger.load()
+        answers = ledger.answers if ledger else {}
         texts = _distinct_texts(requests)
         calls = {text: step for text in texts if isinstance(step := self._step(text, answers), Call)}
         if calls and ledger is not None:
@@ -253,8 +212,7 @@ class LlmMaker:
         for text, call in calls.items():
             # Rule of thumb: four bytes per token, and distractors as long as their text.
             estimate = add_usage(estimate, Usage(call.size // 4, self.count * (len(text.text.encode()) // 4 + 4)))
-            for _ in range(call.attempt, self.attempts + 1):
-                bound = add_usage(bound, upper_bound(call))
+            bound = add_usage(bound, *[upper_bound(call)] * (self.attempts + 1 - call.attempt))
         first = next(iter(calls.values()), None)
         return Plan(
             len(texts),
@@ -266,7 +224,7 @@ class LlmMaker:
             self.prices.cost(estimate),
             bound,
             self.prices.cost(bound),
-            bool(max_completion_tokens(self.parameters)),
+            bool(max_completion_tokens(self._parameters)),
             first.messages[-1]["content"] if first else "",
         )
 
@@ -283,7 +241,7 @@ class LlmMaker:
             BlockingIOError: another process holds the ledger.
             OSError: the ledger cannot be written; if possible, this is raised before the first request.
         """
-        self.check({request.language for request in requests})
+        self.check(request.language for request in requests)
         if self.ledger is None:
             raise ValueError("maker.ledger: expected a file for the answers, found none")
         texts = _distinct_texts(requests)
@@ -304,17 +262,16 @@ class LlmMaker:
     @contextmanager
     def _asking(self, texts: Sequence[Text], ledger: Ledger) -> Iterator[Mapping[Text, Future[Outcome]]]:
         """Futures of the texts' outcomes; sets ``totals`` at the end."""
-        spending = Spending(ledger.usage, self.prices, self.limits)
+        spending = Spending(ledger.usage, self.prices, self._limits)
         client, before = None, len(ledger.answers)
         try:
             if not texts:
                 yield {}
                 return
-            key = read_key(self.key_env)
             ledger.check()
             client = Client(
                 base_url=self.base_url,
-                key=key,
+                key=read_key(self.key_env),
                 key_env=self.key_env,
                 ledger=ledger,
                 spending=spending,
@@ -337,7 +294,7 @@ class LlmMaker:
                 client.requests if client else 0,
                 len(ledger.answers) - before,
                 len(lost),
-                reduce(add_usage, lost, NO_USAGE),
+                add_usage(*lost),
                 spending.used,
                 self.prices.cost(spending.used),
                 before,
@@ -356,33 +313,25 @@ class LlmMaker:
 
     def _step(self, text: Text, answers: Mapping[str, Answer]) -> Outcome | Call:
         """Outcome of a text, or the next question about it; only the answers decide, so a killed run can continue."""
+        language = self.language_names[text.language]
+        content = self.prompt.format(count=self.count, language=language, sentence=text.text)
         reasons = []
         for attempt in range(1, self.attempts + 1):
-            call = Call(str(self.model), self.prompt.messages(text), self._parameters_of(attempt), attempt)
+            parameters = dict(self._parameters)
+            if "seed" in parameters:  # with the same seed, the same answer would be drawn again
+                parameters["seed"] += attempt - 1
+            call = Call(str(self.model), ({"role": "user", "content": content},), parameters, attempt)
             if call.key not in answers:
                 return call
             answer = answers[call.key]
             try:
-                return Outcome(self._distractors(answer, text), "")
+                if answer.finish_reason in INCOMPLETE:
+                    raise ValueError(INCOMPLETE[answer.finish_reason])
+                return Outcome(parse_distractors(answer.text, text, self.count, self.rules), "")
             except ValueError as error:
                 reasons.append(str(error))
         return Outcome((), f"no usable answer in {self.attempts}: {'; '.join(dict.fromkeys(reasons))}")
 
-    def _parameters_of(self, attempt: int) -> Mapping[str, Any]:
-        """Parameters of an attempt; with the same seed, the same answer would be drawn again."""
-        if "seed" not in self.parameters:
-            return self.parameters
-        return {**self.parameters, "seed": self.parameters["seed"] + attempt - 1}
-
-    def _distractors(self, answer: Answer, text: Text) -> tuple[str, ...]:
-        if answer.finish_reason in INCOMPLETE:
-            raise ValueError(INCOMPLETE[answer.finish_reason])
-        return parse_distractors(answer.text, text, self.count, self.rules)
-
 
 def _distinct_texts(requests: Iterable[Request]) -> list[Text]:
     return list(dict.fromkeys(Text(request.language, request.text) for request in requests))
-
-
-def _with_cost(usage: Usage, cost: float | None) -> str:
-    return str(usage) if cost is None else f"{usage}, cost {cost:,.4f}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from string import Formatter
 from typing import Any, NamedTuple
 
@@ -40,43 +39,19 @@ class Call(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """Prompt about one sentence, one user message; the model never sees the other languages of the row.
-
-    Attributes:
-        template: has ``{count}``, ``{language}`` and ``{sentence}``.
-        language_names: by ISO 639-3 code, in the language of the template.
-        count: of distractors.
-    """
-
-    template: str
-    language_names: Mapping[str, str]
-    count: int
-
-    def check(self, languages: Iterable[str]) -> None:
-        """Raise ``ValueError`` unless the template has its three placeholders and each language has a name."""
-        try:
-            names = {name for _, name, _, _ in Formatter().parse(self.template) if name is not None}
-        except ValueError as error:  # an unclosed brace
-            raise ValueError(f"maker.prompt: {error}; write a literal brace twice") from None
-        if names != PLACEHOLDERS:
-            raise ValueError(
-                f"maker.prompt: expected {_braced(PLACEHOLDERS)}, found {_braced(names)}; write a literal brace twice"
-            )
-        if unknown := sorted(set(languages) - set(self.language_names)):
-            raise ValueError(
-                f"maker.language_names has no {', '.join(unknown)}: set the name for the prompt,"
-                f" +maker.language_names.{unknown[0]}=NAME"
-            )
-
-    def messages(self, text: Text) -> tuple[Mapping[str, str], ...]:
-        """The messages that ask for distractors of a text."""
-        content = self.template.format(
-            count=self.count, language=self.language_names[text.language], sentence=text.text
+def check_prompt(template: str, language_names: Mapping[str, str], languages: Iterable[str]) -> None:
+    """Raise ``ValueError`` unless a template has its three placeholders and each language has a name."""
+    try:
+        names = {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+    except ValueError as error:  # an unclosed brace
+        raise ValueError(f"maker.prompt: {error}; write a literal brace twice") from None
+    if names != PLACEHOLDERS:
+        expected, placeholders = (" ".join(f"{{{name}}}" for name in sorted(part)) for part in (PLACEHOLDERS, names))
+        raise ValueError(
+            f"maker.prompt: expected {expected}, found {placeholders or 'none'}; write a literal brace twice"
         )
-        return ({"role": "user", "content": content},)
-
-
-def _braced(names: Iterable[str]) -> str:
-    return " ".join(f"{{{name}}}" for name in sorted(names)) or "none"
+    if unknown := sorted(set(languages) - set(language_names)):
+        raise ValueError(
+            f"maker.language_names has no {', '.join(unknown)}: set the name for the prompt,"
+            f" +maker.language_names.{unknown[0]}=NAME"
+        )

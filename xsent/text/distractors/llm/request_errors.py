@@ -35,11 +35,6 @@ class RequestError(NamedTuple):
     body: str = ""
 
 
-def timeout_error(seconds: float) -> RequestError:
-    """The answer did not arrive completely in time."""
-    return RequestError(f"no whole answer within {seconds:g} s", may_be_billed=True)
-
-
 def connection_error(error: Exception, mask: Mask) -> RequestError:
     """There was no connection, or it broke."""
     message = _shorten(mask(str(error)) or type(error).__name__)
@@ -48,8 +43,9 @@ def connection_error(error: Exception, mask: Mask) -> RequestError:
     return RequestError(f"the connection broke ({message})", may_be_billed=True)
 
 
-def status_error(status: int, body: str, mask: Mask, *, key_env: str | None, model: str) -> RequestError:
+def status_error(response: Any, mask: Mask, *, key_env: str | None, model: str) -> RequestError:
     """The endpoint answered with a status that is not 2xx."""
+    status, body = response.status_code, response.text
     content = _parse(body)
     details = content.get("error", content) if isinstance(content, dict) else content
     details = details if isinstance(details, dict) else {"message": details}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations, zip_longest
 
 from tqdm import tqdm
@@ -23,16 +24,9 @@ _NEGATION_RULES = {"deu": german, "fra": french, "spa": spanish}
 KINDS = ("number", "entity", "antonym", "negation", "function_word", "neighbour")
 
 
+@dataclass(kw_only=True)
 class RuleMaker:
     """Makes one edit of the sentence per distractor, and alternates between the kinds of edits.
-
-    Args:
-        count: distractors of each text.
-        seed: of the draws, together with the language and the text; other texts have no influence.
-        kinds: of edits, from ``KINDS``: another number, another name of the same type, an antonym, a negation added or
-            removed, another function word ("before" for "after"), another word of the same group ("cat" for "dog").
-        combine: if single edits are too few, combine two. One of them is a number, name or neighbour, because two
-            other edits could cancel each other.
 
     Raises:
         ValueError: a value has the wrong type or range, or a kind does not exist.
@@ -42,16 +36,22 @@ class RuleMaker:
         as edits that a sentence encoder has to notice.
     """
 
-    def __init__(self, *, count: int, seed: int, kinds: Sequence[str], combine: bool) -> None:
-        check_integer("maker.count", count, minimum=1)
-        check_integer("maker.seed", seed, minimum=0)
+    count: int  # distractors of each text
+    seed: int  # of the draws, together with the language and the text; other texts have no influence
+    # Of edits, from ``KINDS``: another number, another name of the same type, an antonym, a negation added or removed,
+    # another function word ("before" for "after"), another word of the same group ("cat" for "dog").
+    kinds: Sequence[str]
+    # If single edits are too few, combine two. One of them is a number, name or neighbour, because two other edits
+    # could cancel each other.
+    combine: bool
+
+    def __post_init__(self) -> None:
+        check_integer("maker.count", self.count, minimum=1)
+        check_integer("maker.seed", self.seed, minimum=0)
+        kinds = self.kinds
         if not isinstance(kinds, list | tuple) or not kinds or not all(kind in KINDS for kind in kinds):
             raise ValueError(f"maker.kinds={kinds}: expected some of {', '.join(KINDS)}")
-        check_boolean("maker.combine", combine)
-        self.count = count
-        self.seed = seed
-        self.kinds = tuple(dict.fromkeys(kinds))
-        self.combine = combine
+        check_boolean("maker.combine", self.combine)
 
     def check(self, languages: Iterable[str]) -> None:
         """Raise ``ValueError`` if a language has no rules."""
@@ -72,7 +72,7 @@ class RuleMaker:
     def distractors(self, text: str, language: str) -> dict[str, str]:
         """Up to ``count`` distractors of a text, each with a description of its edits."""
         rng = random.Random(f"{self.seed}\n{language}\n{text}")
-        by_kind = [_alternate_spans(self._edits(text, language, kind, rng), rng) for kind in self.kinds]
+        by_kind = [_alternate_spans(self._edits(text, language, kind, rng), rng) for kind in dict.fromkeys(self.kinds)]
         rng.shuffle(by_kind)
         singles = _interleave(by_kind)
         distractors: dict[str, str] = {}
