@@ -14,10 +14,9 @@ def sampler(
     visited: int = 0, *, rank: int = 0, world_size: int = 1, temperature: float = 1.0, seed: int = 3
 ) -> TrainSampler:
     return TrainSampler(
-        STRATA,
+        size=len(STRATA),
+        order=lambda epoch: epoch_order(STRATA, seed=seed, epoch=epoch, temperature=temperature),
         global_batch_size=64,
-        seed=seed,
-        temperature=temperature,
         rank=rank,
         world_size=world_size,
         batches_seen=lambda: visited,
@@ -25,7 +24,7 @@ def sampler(
 
 
 def batches(visited: int = 0, **options: float) -> list[list[int]]:
-    return [rows.tolist() for rows in sampler(visited, **options)]  # type: ignore[arg-type]
+    return [rows.tolist() for rows, _ in sampler(visited, **options)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
@@ -87,7 +86,8 @@ def test_an_infinite_temperature_would_be_even() -> None:
 @pytest.mark.parametrize("world_size", [1, 2])
 def test_evaluation_takes_every_row_once_and_in_order(rows: int, world_size: int) -> None:
     shares = [
-        list(EvaluationSampler(rows, global_batch_size=64, rank=r, world_size=world_size)) for r in range(world_size)
+        [batch for batch, _ in EvaluationSampler(rows, global_batch_size=64, rank=r, world_size=world_size)]
+        for r in range(world_size)
     ]
     merged = [np.concatenate(parts) for parts in zip(*shares, strict=True)]
     assert np.concatenate(merged).tolist() == list(range(rows))

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
 import pytorch_lightning as pl
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from xsent.data.readers.rejects import RejectLedger
-from xsent.data.sampling.batch_sampler import EvaluationSampler, Rows, TrainSampler
+from xsent.data.sampling.batch_sampler import EvaluationSampler, Rows, TrainSampler, epoch_order
 from xsent.distributed import rank, world_size
 
 B = TypeVar("B")
@@ -22,10 +23,10 @@ class BatchDataset(Dataset[B], Generic[B]):
     """Dataset whose items are complete batches; the sampler yields the rows of a batch."""
 
     size: int  # number of rows that the batches are made of
-    fetch: Callable[[Any], B]  # makes a batch from what the sampler yields
+    fetch: Callable[[Rows, int], B]  # makes a batch of rows, in an epoch
 
-    def __getitem__(self, rows: Any) -> B:
-        return self.fetch(rows)
+    def __getitem__(self, rows_and_epoch: tuple[Rows, int]) -> B:
+        return self.fetch(*rows_and_epoch)
 
     def __len__(self) -> int:
         return self.size
@@ -44,6 +45,8 @@ class TrainingData(pl.LightningDataModule, ABC):
     name: str = field()  # for messages and metrics
     global_batch_size: int  # rows per training step over all devices
     seed: int  # of the training order and everything else drawn
+    strict: bool = field(init=False, default=True)  # stop at the first unusable line instead of recording it
+    num_workers: int = field(init=False, default=0)  # processes that load batches; 0 loads in the training process
     ledger: RejectLedger = field(init=False)
     language_codes: list[str] = field(init=False, default_factory=list)  # ISO 639-3; the index is the label in `Pairs`
     # Training batches consumed in all epochs. The recipe updates it; the training loader starts there.
@@ -51,6 +54,7 @@ class TrainingData(pl.LightningDataModule, ABC):
 
     def __post_init__(self) -> None:
         super().__init__()
+        self.ledger = RejectLedger(strict=self.strict)
 
     @abstractmethod
     def read(self) -> None:
@@ -65,10 +69,17 @@ class TrainingData(pl.LightningDataModule, ABC):
     def digest(self) -> str:
         """Hex digest of the data and their splits; the order of the files does not change it."""
 
-    @property
     @abstractmethod
-    def training_size(self) -> int:
-        """Number of rows of the training split."""
+    def size(self, split: str) -> int:
+        """Number of rows of a split."""
+
+    @abstractmethod
+    def batches(self, split: str) -> Callable[[Rows, int], Any]:
+        """The function that makes a batch of rows of a split, in an epoch.
+
+        Raises:
+            RuntimeError: the batches are not prepared.
+        """
 
     @abstractmethod
     def sample_sentences(
@@ -82,7 +93,11 @@ class TrainingData(pl.LightningDataModule, ABC):
     @property
     def steps_per_epoch(self) -> int:
         """Training batches per epoch."""
-        return self.training_size // self.global_batch_size
+        return self.size("train") // self.global_batch_size
+
+    def epoch_order(self, epoch: int) -> Rows:
+        """Training rows in the order of an epoch."""
+        return epoch_order(np.zeros(self.size("train"), np.int64), seed=self.seed, epoch=epoch, temperature=1)
 
     def check_split_sizes(self, train: int, valid: int, *, unit: str, advice: str) -> None:
         """Raise ``ValueError`` if the splits are too small for a batch."""
@@ -95,8 +110,8 @@ class TrainingData(pl.LightningDataModule, ABC):
         if valid < needed:
             raise ValueError(f"data={self.name}: {valid} {unit} for validation, at least {needed} are needed; {advice}")
 
-    def train_sampler(self, stratum: Rows, *, temperature: float = 1) -> TrainSampler:
-        """This rank's share of every training batch, from ``batches_seen`` on; parameters as in ``epoch_order``.
+    def train_dataloader(self) -> DataLoader[Any]:
+        """This rank's share of every training batch, from ``batches_seen`` on.
 
         Raises:
             ValueError: the devices cannot share a batch evenly.
@@ -106,27 +121,28 @@ class TrainingData(pl.LightningDataModule, ABC):
                 f"data.global_batch_size={self.global_batch_size}: expected a multiple of the number of"
                 f" devices, found {world_size()} devices"
             )
-        return TrainSampler(
-            stratum,
+        sampler = TrainSampler(
+            size=self.size("train"),
+            order=self.epoch_order,
             global_batch_size=self.global_batch_size,
-            seed=self.seed,
-            temperature=temperature,
             rank=rank(),
             world_size=world_size(),
             batches_seen=lambda: self.batches_seen,
         )
+        return self._loader("train", sampler)
 
-    def evaluation_loader(self, size: int, fetch: Callable[[Rows], Any], *, num_workers: int = 0) -> DataLoader[Any]:
-        """Batches of rows 0 to ``size`` - 1 in order, this rank's share of each."""
+    def val_dataloader(self) -> DataLoader[Any]:
+        return self.evaluation_loader("valid")
+
+    def evaluation_loader(self, split: str) -> DataLoader[Any]:
+        """All rows of a split in order, this rank's share of each batch."""
+        size = self.size(split)
         sampler = EvaluationSampler(
             size, global_batch_size=self.global_batch_size, rank=rank(), world_size=world_size()
         )
-        return batch_loader(size, fetch, sampler, num_workers=num_workers)
+        return self._loader(split, sampler)
 
-
-def batch_loader(
-    size: int, fetch: Callable[[Any], Any], sampler: Sampler[Any], *, num_workers: int = 0
-) -> DataLoader[Any]:
-    """Loader of the batches that ``fetch`` makes from what the sampler yields."""
-    # The sampler yields the rows of a complete batch, so nothing is collated.
-    return DataLoader(BatchDataset(size, fetch), sampler=sampler, batch_size=None, num_workers=num_workers)
+    def _loader(self, split: str, sampler: Sampler[Any]) -> DataLoader[Any]:
+        dataset = BatchDataset(self.size(split), self.batches(split))
+        # The sampler yields the rows of a complete batch, so nothing is collated.
+        return DataLoader(dataset, sampler=sampler, batch_size=None, num_workers=self.num_workers)

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,9 @@ import torch
 from torch.utils.data import DataLoader
 
 from xsent.batch import EmbeddedBatch, FileEmbedder, Pairs, ParallelBatch, Tokenizer
-from xsent.data.modules.base import TrainingData, batch_loader
-from xsent.data.readers.rejects import RejectLedger
+from xsent.data.modules.base import TrainingData
 from xsent.data.readers.tatoeba import TestBitext
-from xsent.data.sampling.batch_sampler import Rows
+from xsent.data.sampling.batch_sampler import Rows, epoch_order
 from xsent.data.sampling.pair_table import (
     Columns,
     Reader,
@@ -52,15 +51,15 @@ class BitextData(TrainingData):
     valid_share: float  # of the source sentences, see `split_by_content`
     test_share: float
     paper_split: bool  # as in ORACLE's release, validation and test are the same split: both shares together
-    num_workers: int  # processes that load batches; 0 loads in the training process
-    strict: InitVar[bool]  # stop at the first unusable line instead of recording it
+    num_workers: int = field()  # `field()`, since the default of the base class would hold
+    strict: bool = field()
     cache_dir: str  # folder of the token ids
     texts: list[str] = field(init=False, default_factory=list)  # distinct; `splits` refer to them by number
     splits: dict[str, Columns] = field(init=False, default_factory=dict)
     # Makes a batch from columns, rows and labels of the rows.
     _fetch: Callable[[Columns, Rows, Pairs], ParallelBatch | EmbeddedBatch] | None = field(init=False, default=None)
 
-    def __post_init__(self, strict: bool) -> None:
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not (0 < self.valid_share < 1 and 0 <= self.test_share < 1 - self.valid_share):
             raise ValueError(
@@ -69,7 +68,6 @@ class BitextData(TrainingData):
         if self.temperature <= 0:
             raise ValueError(f"data.temperature: expected a number above 0, found {self.temperature}")
         self.requested = None if self.languages is None else {to_iso639_3(code) for code in self.languages}
-        self.ledger = RejectLedger(strict=strict)
 
     # ---- reading
 
@@ -95,6 +93,7 @@ class BitextData(TrainingData):
             advice=f"raise data.valid_share={self.valid_share}",
         )
         self.splits = splits
+        self._strata = language_pairs(splits["train"])
         counts = np.bincount(columns.target_lang, minlength=len(self.language_codes))
         by_language = sorted(zip(counts.tolist(), self.language_codes, strict=True), reverse=True)
         log.info(
@@ -208,31 +207,22 @@ class BitextData(TrainingData):
 
         self._fetch = fetch
 
-    @property
-    def training_size(self) -> int:
-        return len(self.splits["train"].source)
+    def size(self, split: str) -> int:
+        return len(self.splits[split].source)
 
-    def train_dataloader(self) -> DataLoader[Any]:
-        sampler = self.train_sampler(language_pairs(self.splits["train"]), temperature=self.temperature)
-        return batch_loader(self.training_size, self._batches("train"), sampler, num_workers=self.num_workers)
-
-    def val_dataloader(self) -> DataLoader[Any]:
-        return self._evaluation_loader("valid")
+    def epoch_order(self, epoch: int) -> Rows:
+        return epoch_order(self._strata, seed=self.seed, epoch=epoch, temperature=self.temperature)
 
     def test_dataloader(self) -> DataLoader[Any]:
-        return self._evaluation_loader("test")
+        return self.evaluation_loader("test")
 
-    def _evaluation_loader(self, split: str) -> DataLoader[Any]:
-        size = len(self.splits[split].source)
-        return self.evaluation_loader(size, self._batches(split), num_workers=self.num_workers)
-
-    def _batches(self, split: str) -> Callable[[Rows], ParallelBatch | EmbeddedBatch]:
+    def batches(self, split: str) -> Callable[[Rows, int], ParallelBatch | EmbeddedBatch]:
         fetch, columns = self._fetch, self.splits[split]
         if fetch is None:
             raise RuntimeError("call tokenize() or embed() before asking for batches")
         group = groups(columns)
 
-        def batch(rows: Rows) -> ParallelBatch | EmbeddedBatch:
+        def batch(rows: Rows, epoch: int) -> ParallelBatch | EmbeddedBatch:
             labels = (np.asarray(rows), group[rows], columns.source_lang[rows], columns.target_lang[rows])
             return fetch(columns, rows, Pairs(*map(torch.from_numpy, labels)))
 

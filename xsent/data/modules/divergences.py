@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from xsent.batch import IGNORED, DivergenceBatch, Pairs, PairTokens, WordPair
-from xsent.data.modules.base import TrainingData, batch_loader
+from xsent.data.modules.base import TrainingData
 from xsent.data.readers.divergences import read_seed_groups
-from xsent.data.readers.rejects import RejectLedger
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.divergence_items import Items, SeedTable, check_options, ranked_items, single_items
 from xsent.text.divergences.json_format import UNCHANGED, Divergence, to_json
@@ -75,7 +74,7 @@ class DivergenceData(TrainingData):
     test_seeds: int
     source_lang: InitVar[str]  # ISO 639-3
     target_lang: InitVar[str]
-    num_workers: int  # processes that load batches; 0 loads in the training process
+    num_workers: int = field()  # `field()`, since the default of the base class would hold
     records: list[Divergence] = field(init=False, default_factory=list)
     _items: dict[str, Items] = field(init=False, default_factory=dict)  # by split
     _tokenizer: PairTokenizer | None = field(init=False, default=None)
@@ -91,7 +90,6 @@ class DivergenceData(TrainingData):
             )
         self.sizes = {"train": self.train_seeds, "valid": self.valid_seeds, "test": self.test_seeds}
         self.language_codes = [source_lang, target_lang]
-        self.ledger = RejectLedger(strict=True)
 
     # ---- reading
 
@@ -166,26 +164,18 @@ class DivergenceData(TrainingData):
         self._ids = dict(zip(numbers, tokenizer.tokenize(pairs), strict=True))
         self._labels = {number: _token_labels(self.records[number], ids) for number, ids in self._ids.items()}
 
-    @property
-    def training_size(self) -> int:
-        return len(self._items["train"].record)
+    def size(self, split: str) -> int:
+        return len(self._items[split].record)
 
-    def train_dataloader(self) -> DataLoader[Any]:
-        sampler = self.train_sampler(np.zeros(self.training_size, np.int64))
-        return batch_loader(
-            self.training_size, lambda rows: self._batch("train", rows), sampler, num_workers=self.num_workers
-        )
-
-    def val_dataloader(self) -> DataLoader[Any]:
-        return self.evaluation_loader(len(self._items["valid"].record), lambda rows: self._batch("valid", rows))
-
-    def _batch(self, split: str, rows: Rows) -> DivergenceBatch:
+    def batches(self, split: str) -> Callable[[Rows, int], DivergenceBatch]:
         if self._tokenizer is None:
             raise RuntimeError("call tokenize() before asking for batches")
-        items = self._items[split]
+        return partial(self._batch, self._tokenizer, self._items[split])
+
+    def _batch(self, tokenizer: PairTokenizer, items: Items, rows: Rows, epoch: int) -> DivergenceBatch:
         finer = items.finer[rows] if len(items.finer) else items.finer
         numbers = np.concatenate([finer, items.record[rows]])
-        tokens = self._tokenizer.collate([self._ids[number] for number in numbers])
+        tokens = tokenizer.collate([self._ids[number] for number in numbers])
         divergent = torch.from_numpy(np.concatenate([np.zeros(len(finer), np.int64), items.divergent[rows]]))
         row = torch.from_numpy(rows)
         pairs = Pairs(row, row, torch.zeros_like(row), torch.ones_like(row))

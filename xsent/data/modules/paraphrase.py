@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from xsent.batch import Pairs, RankingBatch, Tokenizer
-from xsent.data.modules.base import TrainingData, batch_loader
+from xsent.data.modules.base import TrainingData
 from xsent.data.readers.labelled import LabelledReader, LabelledRow
-from xsent.data.readers.rejects import RejectLedger
-from xsent.data.sampling.batch_sampler import EpochSampler, Rows, epoch_order
+from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import text_hashes
 from xsent.data.sampling.labelled_splits import check_shares, read_parts
 from xsent.data.sampling.pair_kinds import check_kinds, languages_of
@@ -54,7 +52,7 @@ class ParaphraseData(TrainingData):
     max_pairs: int | None  # maximum number of training examples, those of lowest hash; None is no cap
     valid_share: float  # of the training part, for a part that has no files, see `read_parts`
     test_share: float
-    strict: InitVar[bool]  # stop at the first unusable line instead of recording it
+    strict: bool = field()  # `field()`, since the default of the base class would hold
     cache_dir: str  # folder of the token ids
     # Distinct texts of training and validation batches; batches refer to them by number.
     texts: list[str] = field(init=False, default_factory=list)
@@ -68,7 +66,7 @@ class ParaphraseData(TrainingData):
     _order: tuple[int, Rows] | None = field(init=False, default=None)  # of one epoch
     _tokens: TokenStore | None = field(init=False, default=None)
 
-    def __post_init__(self, strict: bool) -> None:
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_kinds(self.kinds)
         check_shares(self.valid_share, self.test_share)
@@ -84,7 +82,6 @@ class ParaphraseData(TrainingData):
         self.zero_shot_codes = {to_iso639_3(code) for code in self.zero_shot}
         if both := self.zero_shot_codes & (self.requested or set()):
             raise ValueError(f"data.zero_shot: {', '.join(sorted(both))} is in data.languages, too")
-        self.ledger = RejectLedger(strict=strict)
 
     # ---- reading
 
@@ -157,19 +154,14 @@ class ParaphraseData(TrainingData):
             raise RuntimeError("call tokenize() before asking for token ids")
         return self._tokens.flat(texts.cpu().numpy())
 
-    @property
-    def training_size(self) -> int:
-        return len(self.examples["train"].anchor)
-
-    @property
-    def _strata(self) -> Rows:
-        return np.zeros(self.training_size, dtype=np.int64)
+    def size(self, split: str) -> int:
+        return len(self.examples[split].anchor)
 
     def global_rows(self, position: int) -> Rows:
         """Examples, over all devices, of the training batch at a position counted over all epochs."""
         epoch, batch = divmod(position, self.steps_per_epoch)
         if self._order is None or self._order[0] != epoch:
-            self._order = epoch, epoch_order(self._strata, seed=self.seed, epoch=epoch, temperature=1)
+            self._order = epoch, self.epoch_order(epoch)
         return self._order[1][batch * self.global_batch_size : (batch + 1) * self.global_batch_size]
 
     def ranking_batch(self, rows: Rows, epoch: int) -> RankingBatch:
@@ -179,20 +171,15 @@ class ParaphraseData(TrainingData):
     def check_mega_batch(self, mini_batches: int) -> None:
         """Raise ``ValueError`` if a mega-batch is larger than the training part."""
         needed = mini_batches * self.global_batch_size
-        if needed > self.training_size:
+        if needed > self.size("train"):
             raise ValueError(
                 f"data={self.name}: a mega-batch of recipe.mining.mini_batches={mini_batches} times"
                 f" data.global_batch_size={self.global_batch_size}, {needed:,} examples, is larger than the"
-                f" {self.training_size:,} training examples"
+                f" {self.size('train'):,} training examples"
             )
 
-    def train_dataloader(self) -> DataLoader[Any]:
-        sampler = EpochSampler(self.train_sampler(self._strata))
-        return batch_loader(self.training_size, lambda rows_and_epoch: self.ranking_batch(*rows_and_epoch), sampler)
-
-    def val_dataloader(self) -> DataLoader[Any]:
-        examples = self.examples["valid"]
-        return self.evaluation_loader(len(examples.anchor), lambda rows: self._batch(examples, rows, 0))
+    def batches(self, split: str) -> Callable[[Rows, int], RankingBatch]:
+        return partial(self._batch, self.examples[split])
 
     def _batch(self, examples: Examples, rows: Rows, epoch: int) -> RankingBatch:
         anchor, positive = (torch.from_numpy(column[rows]) for column in (examples.anchor, examples.positive))

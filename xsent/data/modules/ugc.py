@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader
 
-from xsent.batch import DistillationBatch, FileEmbedder, Pairs, Tokenizer, Tokens
-from xsent.data.modules.base import TrainingData, batch_loader
-from xsent.data.readers.rejects import RejectLedger
-from xsent.data.sampling.batch_sampler import EpochSampler, Rows
+from xsent.batch import DistillationBatch, FileEmbedder, Pairs, Tokenizer
+from xsent.data.modules.base import TrainingData
+from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.labelled_splits import check_shares
 from xsent.data.sampling.sentence_table import SentenceReader, SentenceTable, read_sentence_table
 from xsent.data.stores.embeddings import EmbeddingStore
@@ -42,9 +40,9 @@ class UgcData(TrainingData):
     max_pairs: int | None  # maximum number of sentences, those of lowest hash; None is no cap
     valid_share: float  # of the sentences, by content
     test_share: float
-    num_workers: int  # processes that load batches; 0 loads in the training process
+    num_workers: int = field()  # `field()`, since the default of the base class would hold
     noise_workers: int  # processes that make the noisy copy; the result does not depend on their number
-    strict: InitVar[bool]  # stop at the first unusable line instead of recording it
+    strict: bool = field()
     cache_dir: str  # folder of noisy copies and token ids
     texts: list[str] = field(init=False, default_factory=list)  # distinct; `splits` refer to them by number
     splits: dict[str, Rows] = field(init=False, default_factory=dict)
@@ -54,7 +52,7 @@ class UgcData(TrainingData):
     _standard: TokenStore | None = field(init=False, default=None)
     _noisy: TokenStore | None = field(init=False, default=None)
 
-    def __post_init__(self, strict: bool) -> None:
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_shares(self.valid_share, self.test_share)
         if self.max_pairs is not None and self.max_pairs < 1:
@@ -63,7 +61,6 @@ class UgcData(TrainingData):
             raise ValueError(f"data.noise_workers={self.noise_workers}: expected at least 1 process")
         if self.redraw and self.noise.reference_rng:
             raise ValueError("data.redraw=true: the reference's random numbers are drawn once for the whole corpus")
-        self.ledger = RejectLedger(strict=strict)
 
     # ---- reading
 
@@ -148,44 +145,28 @@ class UgcData(TrainingData):
             splits = {split: np.setdiff1d(rows, empty) for split, rows in self.splits.items()}
             self._set_splits(self._table._replace(splits=splits))
 
-    @property
-    def training_size(self) -> int:
-        return len(self.splits["train"])
+    def size(self, split: str) -> int:
+        return len(self.splits[split])
 
-    def train_dataloader(self) -> DataLoader[Any]:
-        train = self.splits["train"]
-
-        def fetch(rows_and_epoch: tuple[Rows, int]) -> DistillationBatch:
-            rows, epoch = rows_and_epoch
-            return self._batch(train[rows], self._redraw_noise(train[rows], epoch) if self.redraw else None)
-
-        sampler = EpochSampler(self.train_sampler(self._table.lang[train]))
-        return batch_loader(len(train), fetch, sampler, num_workers=self.num_workers)
-
-    def val_dataloader(self) -> DataLoader[Any]:
-        valid = self.splits["valid"]
-
-        def fetch(rows: Rows) -> DistillationBatch:
-            return self._batch(valid[rows], self._noisy.tokens(rows) if self.redraw and self._noisy else None)
-
-        return self.evaluation_loader(len(valid), fetch)
-
-    def _redraw_noise(self, texts: Rows, epoch: int) -> Tokens:
-        if self._tokenizer is None:
+    def batches(self, split: str) -> Callable[[Rows, int], DistillationBatch]:
+        tokenizer, standard, copy, teacher = self._tokenizer, self._standard, self._noisy, self._teacher
+        if tokenizer is None or standard is None or copy is None or teacher is None:
             raise RuntimeError("call tokenize() and embed() before asking for batches")
-        noisy = self._make_noisy(self.noise.with_seed(self.noise.seed + epoch), texts)
-        return store_of(self._tokenizer.tokenize(noisy)).tokens(np.arange(len(texts)))
+        numbers = self.splits[split]
+
+        def batch(rows: Rows, epoch: int) -> DistillationBatch:
+            texts = numbers[rows]
+            if self.redraw and split == "train":
+                redrawn = self._make_noisy(self.noise.with_seed(self.noise.seed + epoch), texts)
+                noisy = store_of(tokenizer.tokenize(redrawn)).tokens(np.arange(len(texts)))
+            else:
+                noisy = copy.tokens(rows if self.redraw else texts)
+            number, lang = torch.from_numpy(texts), torch.from_numpy(self._table.lang[texts])
+            pairs = Pairs(number, number, lang, lang)
+            return DistillationBatch(standard.tokens(texts), noisy, torch.from_numpy(teacher[texts]), pairs)
+
+        return batch
 
     def _make_noisy(self, noiser: Noiser, texts: Rows) -> list[str]:
         standard = [self.texts[number] for number in texts.tolist()]
         return [sentence.text for sentence in noiser.apply(standard, self._table.hashes[texts].tolist())]
-
-    def _batch(self, texts: Rows, noisy: Tokens | None) -> DistillationBatch:
-        """Batch of texts by number; without noisy tokens those of the stored copy."""
-        if self._standard is None or self._noisy is None or self._teacher is None:
-            raise RuntimeError("call tokenize() and embed() before asking for batches")
-        number = torch.from_numpy(texts)
-        lang = torch.from_numpy(self._table.lang[texts])
-        teacher = torch.from_numpy(self._teacher[texts])
-        pairs = Pairs(number, number, lang, lang)
-        return DistillationBatch(self._standard.tokens(texts), noisy or self._noisy.tokens(texts), teacher, pairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,46 +38,30 @@ def epoch_order(stratum: Rows, *, seed: int, epoch: int, temperature: float) -> 
 
 
 @dataclass(kw_only=True, eq=False)
-class TrainSampler(Sampler[Rows]):
-    """This rank's slice of every global batch of an epoch, from the current position on."""
+class TrainSampler(Sampler[tuple[Rows, int]]):
+    """This rank's slice of every global batch of an epoch, from the current position on, and the epoch."""
 
-    stratum: Rows = field(kw_only=False)  # (N,) number of each pair's language pair
+    size: int  # number of pairs
+    order: Callable[[int], Rows]  # epoch -> pairs in training order
     global_batch_size: int  # pairs of a step over all ranks; an incomplete last batch is dropped
-    seed: int  # this and the temperature: as in `epoch_order`
-    temperature: float
     rank: int  # this and the world size select the slice; the global batches do not depend on them
     world_size: int
     batches_seen: Callable[[], int]  # number of batches consumed in all epochs so far
 
     def __len__(self) -> int:
-        return len(self.stratum) // self.global_batch_size
+        return self.size // self.global_batch_size
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[tuple[Rows, int]]:
         epoch, position = divmod(self.batches_seen(), len(self))
-        order = epoch_order(self.stratum, seed=self.seed, epoch=epoch, temperature=self.temperature)
+        order = self.order(epoch)
         size = self.global_batch_size // self.world_size
         for batch in range(position, len(self)):
             start = batch * self.global_batch_size + self.rank * size
-            yield order[start : start + size]
+            yield order[start : start + size], epoch
 
 
-@dataclass(eq=False)
-class EpochSampler(Sampler[tuple[Rows, int]]):
-    """The rows of a training sampler, each with the number of the epoch."""
-
-    sampler: TrainSampler
-
-    def __len__(self) -> int:
-        return len(self.sampler)
-
-    def __iter__(self) -> Iterator[tuple[Rows, int]]:
-        epoch = self.sampler.batches_seen() // len(self.sampler)
-        for rows in self.sampler:
-            yield rows, epoch
-
-
-class EvaluationSampler(Sampler[Rows]):
-    """This rank's slice of every batch of rows in order, without padding, repetition or loss."""
+class EvaluationSampler(Sampler[tuple[Rows, int]]):
+    """This rank's slice of every batch of rows in order, without padding, repetition or loss, and the epoch 0."""
 
     def __init__(self, rows: int, *, global_batch_size: int, rank: int, world_size: int) -> None:
         # An incomplete last batch joins the one before, so that each rank has two pairs to compare.
@@ -91,5 +75,5 @@ class EvaluationSampler(Sampler[Rows]):
     def __len__(self) -> int:
         return len(self.slices)
 
-    def __iter__(self) -> Iterator[Rows]:
-        return iter(self.slices)
+    def __iter__(self) -> Iterator[tuple[Rows, int]]:
+        return ((rows, 0) for rows in self.slices)
