@@ -166,11 +166,11 @@ def shares(sentences: int) -> None:
         noisy = timed("noise (one process)", lambda: [noisy.text for noisy in data.noise.apply(texts, keys)])
         timed("tokenizing both sides", lambda: [encoder.tokenize(side) for side in (texts, noisy)])
         store = EmbeddingStore(Path(folder) / "cache")
-        timed("teacher", lambda: data.embed(recipe.load_teacher(), store))
+        timed("teacher", lambda: data.embed(recipe.teacher(), store))
         data.tokenize(encoder)
         recipe.prepare(data, store)
         batches = list(data.train_dataloader())
-        optimizer = recipe.make_optimizer(recipe.trainable_parameters())
+        optimizer = recipe.optimizer(recipe.trainable_parameters())
         encoder.train()
 
         def epoch() -> None:

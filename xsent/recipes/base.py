@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import pytorch_lightning as pl
 import torch
@@ -18,13 +19,7 @@ from xsent.batch import Embedder, PairJudge, Pairs
 from xsent.data.modules.base import TrainingData
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, rank, world_size
-from xsent.evaluation.evaluator import (
-    Evaluation,
-    Evaluator,
-    add_space,
-    as_pair_evaluator,
-    score_spaces,
-)
+from xsent.evaluation.evaluator import Evaluation, Evaluator, add_space, as_pair_evaluator, score_spaces
 
 log = logging.getLogger(__name__)
 
@@ -34,37 +29,35 @@ SchedulerFactory = Callable[..., LRScheduler]  # (optimizer, total_steps=...)
 D = TypeVar("D", bound=TrainingData)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Recipe(pl.LightningModule, ABC, Generic[D]):
-    """A training method.
+    """A training method; the options of each recipe are its fields."""
 
-    Args:
-        optimizer: called with the parameters to train.
-        scheduler: called with the optimizer and ``total_steps``; None for a constant learning rate.
-
-    Attributes:
-        data_class: data module class to train on.
-        omitted_weights: names of weights that checkpoints omit.
-    """
-
-    data_class: ClassVar[type[TrainingData]]
+    data_class: ClassVar[type[TrainingData]]  # to train on
 
     # ``load_state_dict`` below checks the names, because ``omitted_weights`` are missing on purpose.
     strict_loading = False
 
-    def __init__(self, *, optimizer: OptimizerFactory, scheduler: SchedulerFactory | None) -> None:
-        super().__init__()
+    optimizer: OptimizerFactory  # called with the parameters to train
+    scheduler: SchedulerFactory | None  # called with the optimizer and ``total_steps``; None: constant learning rate
+    # Training batches over all epochs; determines the position of the sampler. Lightning's own loader state restarts
+    # silently when a schedule asks for the number of steps.
+    batches_seen: int = field(init=False, default=0)
+    omitted_weights: set[str] = field(init=False, default_factory=set)  # names of weights that checkpoints omit
+    config: dict[str, Any] = field(init=False, default_factory=dict)  # resolved; stored in checkpoints
+    _restored_rng: dict[str, Any] | None = field(init=False, default=None)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        recipe = super().__new__(cls)
+        # A module must be initialised before the generated ``__init__`` assigns its encoder.
+        pl.LightningModule.__init__(recipe)
+        return recipe
+
+    def __post_init__(self) -> None:
         # Fail now on wrong options, not after the data have been embedded.
-        probe = optimizer([torch.nn.Parameter(torch.zeros(1))])
-        if scheduler is not None:
-            scheduler(probe, total_steps=100)
-        self.make_optimizer = optimizer
-        self.make_scheduler = scheduler
-        # Training batches over all epochs; determines the position of the sampler. Lightning's own loader state
-        # restarts silently when a schedule asks for the number of steps.
-        self.batches_seen = 0
-        self._restored_rng: dict[str, Any] | None = None
-        self.omitted_weights: set[str] = set()
-        self.config: dict[str, Any] = {}  # resolved; stored in checkpoints
+        probe = self.optimizer([torch.nn.Parameter(torch.zeros(1))])
+        if self.scheduler is not None:
+            self.scheduler(probe, total_steps=100)
 
     # ---- defined by a recipe
 
@@ -124,10 +117,10 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
 
     def configure_optimizers(self) -> Any:
-        optimizer = self.make_optimizer(self.trainable_parameters())
-        if self.make_scheduler is None:
+        optimizer = self.optimizer(self.trainable_parameters())
+        if self.scheduler is None:
             return optimizer
-        scheduler = self.make_scheduler(optimizer, total_steps=self.total_steps)
+        scheduler = self.scheduler(optimizer, total_steps=self.total_steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     @property
@@ -188,7 +181,9 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         if self._restored_rng is not None:
             # Not earlier: creating the iterator of a loader draws from the global generator.
-            _set_rng_state(self._restored_rng)
+            torch.set_rng_state(self._restored_rng["cpu"])
+            if self._restored_rng["cuda"] and torch.cuda.is_available():
+                torch.cuda.set_rng_state_all(self._restored_rng["cuda"])
             self._restored_rng = None
 
     def count_batch(self) -> None:
@@ -197,11 +192,10 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         self.data.batches_seen = self.batches_seen
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["xsent"] = {
-            "batches_seen": self.batches_seen,
-            "rng": _rng_state(),
-            "config": self.config,
-        }
+        # No code of training draws from the global generators of Python or numpy.
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        rng = {"cpu": torch.get_rng_state(), "cuda": cuda}
+        checkpoint["xsent"] = {"batches_seen": self.batches_seen, "rng": rng, "config": self.config}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         state = checkpoint["xsent"]
@@ -217,11 +211,7 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
 
 
 class SentenceRecipe(Recipe[D]):
-    """A recipe for sentence vectors: trains an encoder, or heads on a frozen one.
-
-    Args:
-        optimizer, scheduler: as in ``Recipe``.
-    """
+    """A recipe for sentence vectors: trains an encoder, or heads on a frozen one."""
 
     @property
     @abstractmethod
@@ -254,15 +244,3 @@ class SentenceRecipe(Recipe[D]):
         return {
             space: gather_by_index(rows.to(self.device), index, len(sentences)).cpu() for space, rows in vectors.items()
         }
-
-
-def _rng_state() -> dict[str, Any]:
-    # No code of training draws from the global generators of Python or numpy.
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return {"cpu": torch.get_rng_state(), "cuda": cuda}
-
-
-def _set_rng_state(state: dict[str, Any]) -> None:
-    torch.set_rng_state(state["cpu"])
-    if state["cuda"] and torch.cuda.is_available():
-        torch.cuda.set_rng_state_all(state["cuda"])

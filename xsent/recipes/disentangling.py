@@ -6,6 +6,7 @@ Ki, Park, Kim 2024 (ORACLE); DREAM and MEAT follow their released code.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from xsent.losses.partners import any_partner, same_language_partners
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.disentangled import SPACES, DisentangledEncoder, split_spaces
 from xsent.models.heads import DisentanglingHeads
-from xsent.recipes.base import OptimizerFactory, SchedulerFactory, SentenceRecipe
+from xsent.recipes.base import SentenceRecipe
 
 HOSTS = ("dream", "meat")
 TERMS = {"dream": DreamTerms, "meat": MeatTerms, "oracle": OracleTerms}
@@ -49,20 +50,9 @@ class Split(NamedTuple):
     pairs: Pairs
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DisentanglingRecipe(SentenceRecipe[BitextData]):
     """Trains the two heads with DREAM's language identifier or MEAT's discriminator.
-
-    Args:
-        encoder: frozen; embeds every sentence once before training.
-        host: ``dream`` or ``meat``.
-        seed: of DREAM's random partners.
-        hidden: sizes of the hidden layers of the heads; empty for one affine map each.
-        partners: selection of DREAM's random partners, ``language_aware`` or ``half_batch``.
-        oracle: ``variant``, ``pairs`` and ``same_language`` of ``oracle_terms``.
-        weights: by part (``dream``, ``meat``, ``oracle``) and term; every term needs one. A term of weight 0 is left
-            out of the sum.
-        optimizer: of the heads, and a second one for MEAT's discriminator.
-        scheduler: as in ``Recipe``.
 
     Raises:
         ValueError: unknown ``host``, ``partners``, variant or name of a weight.
@@ -70,45 +60,32 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
 
     data_class = BitextData
 
-    def __init__(
-        self,
-        *,
-        encoder: Encoder,
-        host: str,
-        seed: int,
-        hidden: Sequence[int],
-        partners: str,
-        oracle: Mapping[str, Any],
-        weights: Mapping[str, Mapping[str, float]],
-        optimizer: OptimizerFactory,
-        scheduler: SchedulerFactory | None,
-    ) -> None:
-        super().__init__(optimizer=optimizer, scheduler=scheduler)
-        if host not in HOSTS:
-            raise ValueError(f"recipe.host={host}: expected one of {', '.join(HOSTS)}")
-        if partners not in PARTNERS:
-            raise ValueError(f"recipe.partners={partners}: expected one of {', '.join(PARTNERS)}")
-        _check_terms(weights, oracle)
+    encoder: Encoder  # frozen; embeds every sentence once before training
+    host: str  # `dream` or `meat`; `optimizer` makes a second optimizer for MEAT's discriminator
+    seed: int  # of DREAM's random partners
+    hidden: Sequence[int]  # sizes of the hidden layers of the heads; empty for one affine map each
+    partners: str  # selection of DREAM's random partners, `language_aware` or `half_batch`
+    oracle: Mapping[str, Any]  # `variant`, `pairs` and `same_language` of `oracle_terms`
+    # By part (`dream`, `meat`, `oracle`) and term; every term needs one. A term of weight 0 is left out of the sum.
+    weights: Mapping[str, Mapping[str, float]]
+    # DREAM's language identifier or MEAT's discriminator; its size depends on the data.
+    classifier: nn.Linear = field(init=False)
+    _store: EmbeddingStore | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for option, value, allowed in (("host", self.host, HOSTS), ("partners", self.partners, PARTNERS)):
+            if value not in allowed:
+                raise ValueError(f"recipe.{option}={value}: expected one of {', '.join(allowed)}")
+        _check_terms(self.weights, self.oracle)
         # MEAT has two optimizers and two backward passes per batch.
         self.automatic_optimization = False
-        # In a tuple, so that the frozen encoder is no submodule: no checkpoint and no optimizer contains it.
-        self._frozen = (encoder,)
-        self._store: EmbeddingStore | None = None
-        self.host = host
-        self.seed = seed
-        self.partners = partners
-        self.oracle = oracle
-        self.weights = weights
-        self.heads = DisentanglingHeads(encoder.dim, hidden)
-        # DREAM's language identifier or MEAT's discriminator; its size depends on the data.
-        self.classifier: nn.Linear
+        # The frozen encoder is no submodule, so that no checkpoint and no optimizer contains it.
+        vars(self)["encoder"] = self._modules.pop("encoder", self.encoder)
+        self.heads = DisentanglingHeads(self.encoder.dim, self.hidden)
         # MEAT's discriminator gets its gradient without DDP, the same on every rank.
-        self._ddp_params_and_buffers_to_ignore = ["classifier.weight", "classifier.bias"] if host == "meat" else []
-
-    @property
-    def encoder(self) -> Encoder:
-        """The frozen encoder."""
-        return self._frozen[0]
+        unshared = ["classifier.weight", "classifier.bias"]
+        self._ddp_params_and_buffers_to_ignore = unshared if self.host == "meat" else []
 
     @property
     def spaces(self) -> Sequence[str]:
@@ -236,7 +213,7 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
             return main
         return [
             main if isinstance(main, dict) else {"optimizer": main},
-            {"optimizer": self.make_optimizer(list(self.classifier.parameters()))},
+            {"optimizer": self.optimizer(list(self.classifier.parameters()))},
         ]
 
     # ---- checkpoints

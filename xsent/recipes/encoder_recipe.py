@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,48 +11,52 @@ import torch
 from torch import Tensor
 
 from xsent.batch import Tokens
+from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.models import freezing
 from xsent.models.encoders.base import Encoder
 from xsent.models.gradient_cache import embed_chunked
-from xsent.recipes.base import D, OptimizerFactory, SchedulerFactory, SentenceRecipe
+from xsent.recipes.base import D, SentenceRecipe
 
 PREFIX = "encoder."  # of the encoder's weights in a checkpoint
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EncoderRecipe(SentenceRecipe[D]):
     """A recipe that trains an encoder; parts of it may be frozen.
 
     Optimizer and checkpoints omit frozen parts. A checkpoint stores their digest and is refused by an encoder with
     other frozen weights.
 
-    Args:
-        encoder: to train.
-        freeze: ``embeddings`` and ``layers`` for ``xsent.models.freezing.freeze``.
-        micro_batch_size: pairs whose activations are in memory at a time (a second forward pass); None: all.
-        optimizer, scheduler: as in ``Recipe``.
-
     Raises:
         ValueError: ``micro_batch_size`` is less than 1, or ``freeze`` does not fit the encoder.
     """
 
-    def __init__(
-        self,
-        *,
-        encoder: Encoder,
-        freeze: Mapping[str, Any],
-        micro_batch_size: int | None,
-        optimizer: OptimizerFactory,
-        scheduler: SchedulerFactory | None,
-    ) -> None:
-        super().__init__(optimizer=optimizer, scheduler=scheduler)
-        if micro_batch_size is not None and micro_batch_size < 1:
-            raise ValueError(f"recipe.micro_batch_size={micro_batch_size}: expected a number of pairs, or null for all")
-        self.encoder = encoder
-        self.chunk_sentences = None if micro_batch_size is None else 2 * micro_batch_size
-        freezing.freeze(encoder, **freeze)
-        self.omitted_weights = {PREFIX + name for name in freezing.frozen_names(encoder)}
+    encoder: Encoder  # to train
+    # `embeddings` and `layers` for `xsent.models.freezing.freeze`; `field()`, since Lightning's method would be the
+    # default.
+    freeze: InitVar[Mapping[str, Any]] = field()
+    micro_batch_size: int | None  # pairs whose activations are in memory at a time (a second forward pass); None: all
+    tokenizer_sentences: int  # per language, to train a tokenizer if the encoder has none
+
+    def __post_init__(self, freeze: Mapping[str, Any]) -> None:
+        super().__post_init__()
+        if self.micro_batch_size is not None and self.micro_batch_size < 1:
+            raise ValueError(
+                f"recipe.micro_batch_size={self.micro_batch_size}: expected a number of pairs, or null for all"
+            )
+        freezing.freeze(self.encoder, **freeze)
+        self.omitted_weights = {PREFIX + name for name in freezing.frozen_names(self.encoder)}
         # Computed once: hashing a large table takes seconds.
-        self._frozen_digest = freezing.frozen_digest(encoder) if self.omitted_weights else ""
+        self._frozen_digest = freezing.frozen_digest(self.encoder) if self.omitted_weights else ""
+
+    @property
+    def chunk_sentences(self) -> int | None:
+        """Sentences whose activations are in memory at a time; None: all."""
+        return None if self.micro_batch_size is None else 2 * self.micro_batch_size
+
+    def prepare(self, data: Any, store: EmbeddingStore) -> None:
+        self.encoder.fit_tokenizer(data.training_sentences(self.tokenizer_sentences))
+        data.tokenize(self.encoder)
 
     @property
     def spaces(self) -> Sequence[str]:

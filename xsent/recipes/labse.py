@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from xsent.batch import ParallelBatch
 from xsent.data.modules.bitext import BitextData
-from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_rows, gather_uneven_rows, rank
-from xsent.models.encoders.base import Encoder
-from xsent.recipes.base import OptimizerFactory, SchedulerFactory
 from xsent.recipes.encoder_recipe import EncoderRecipe
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LabseRecipe(EncoderRecipe[BitextData]):
-    """Trains the encoder so that a sentence ranks its translation above all others of the batch.
-
-    Args:
-        encoder: to train.
-        loss: of anchors and candidates with their groups, such as ``additive_margin_softmax``.
-        tokenizer_sentences: per language, to train a tokenizer if the encoder has none.
-        freeze, micro_batch_size, optimizer, scheduler: as in ``EncoderRecipe``.
-    """
+    """Trains the encoder so that a sentence ranks its translation above all others of the batch."""
 
     data_class = BitextData
 
-    def __init__(
-        self,
-        *,
-        encoder: Encoder,
-        loss: Callable[..., Tensor],
-        freeze: Mapping[str, Any],
-        micro_batch_size: int | None,
-        tokenizer_sentences: int,
-        optimizer: OptimizerFactory,
-        scheduler: SchedulerFactory | None,
-    ) -> None:
-        super().__init__(
-            encoder=encoder, freeze=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
-        )
-        self.loss = loss
-        self.tokenizer_sentences = tokenizer_sentences
-
-    def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
-        self.encoder.fit_tokenizer(data.training_sentences(self.tokenizer_sentences))
-        data.tokenize(self.encoder)
+    loss: Callable[..., Tensor]  # of anchors and candidates with their groups, such as ``additive_margin_softmax``
 
     def training_step(self, batch: ParallelBatch, batch_idx: int) -> Tensor:
         source, target = self.embed_sides(batch.source, batch.target)  # (B, D) each

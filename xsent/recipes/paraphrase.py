@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,27 +16,19 @@ from xsent.data.sampling.mega_batch import MegaBatchMining
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, gather_padded_rows, gather_uneven_rows, rank, world_size
 from xsent.losses import AdditiveMarginScale, MegaBatchMargin
-from xsent.models.encoders.base import Encoder
 from xsent.models.gradient_cache import embed_chunked
-from xsent.recipes.base import OptimizerFactory, SchedulerFactory
 from xsent.recipes.encoder_recipe import EncoderRecipe
 from xsent.recipes.ranking import Mined, first_row, gather_hard_negatives, hard_negatives, ranking_masks
 from xsent.similarity import pairwise_cos_sim
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
     """Trains an encoder to rank paraphrases above hard negatives.
 
     Every ``mining.mini_batches`` batches, all their sentences are embedded without gradient, and the nearest ones
     become additional hard negatives of each anchor (the paper's Algorithm 2). Batches do not change; mined negatives
     are encoded again with gradient.
-
-    Args:
-        encoder: to train.
-        loss: such as ``AdditiveMarginScale``.
-        mining: of mega-batches; None for in-batch negatives and those of the data.
-        tokenizer_sentences: per language, to train a tokenizer if the encoder has none.
-        freeze, micro_batch_size, optimizer, scheduler: as in ``EncoderRecipe``.
 
     Logged once per mega-batch, over all devices: ``train/mined_per_anchor``; ``train/mined_similarity``, their mean
     cosine; ``train/suspected_false_negatives``, the share nearer to the anchor than its paraphrase;
@@ -45,34 +37,17 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
 
     data_class = ParaphraseData
 
-    def __init__(
-        self,
-        *,
-        encoder: Encoder,
-        loss: AdditiveMarginScale | MegaBatchMargin,
-        mining: MegaBatchMining | None,
-        freeze: Mapping[str, Any],
-        micro_batch_size: int | None,
-        tokenizer_sentences: int,
-        optimizer: OptimizerFactory,
-        scheduler: SchedulerFactory | None,
-    ) -> None:
-        super().__init__(
-            encoder=encoder, freeze=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
-        )
-        self.loss = loss
-        self.tokenizer_sentences = tokenizer_sentences
-        self.mining = mining
-        self.mined: Mined | None = None
-        self.mining_figures: dict[str, float] = {}  # of the last mega-batch
+    loss: AdditiveMarginScale | MegaBatchMargin
+    mining: MegaBatchMining | None  # of mega-batches; None for in-batch negatives and those of the data
+    mined: Mined | None = field(init=False, default=None)
+    mining_figures: dict[str, float] = field(init=False, default_factory=dict)  # of the last mega-batch
 
     def prepare(self, data: ParaphraseData, store: EmbeddingStore) -> None:
         self.loss.check_hard_negatives(present=self.mining is not None or data.own_negatives > 0)
         self._data_order = data.order_digest()
         if self.mining is not None:
             data.check_mega_batch(self.mining.mini_batches)
-        self.encoder.fit_tokenizer(data.training_sentences(self.tokenizer_sentences))
-        data.tokenize(self.encoder)
+        super().prepare(data, store)
 
     # ---- one step
 

@@ -6,7 +6,7 @@ Nishimwe, Sagot, Bawden 2024.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -19,7 +19,6 @@ from xsent.distributed import gather_rows, gather_uneven_rows, rank
 from xsent.losses import Distillation, check_weights, weighted_sum
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.pooled import PROJECTED_POOLINGS, PooledEncoder
-from xsent.recipes.base import OptimizerFactory, SchedulerFactory
 from xsent.recipes.encoder_recipe import PREFIX, EncoderRecipe
 
 PROJECTION = PREFIX + "token_projection.weight"
@@ -32,24 +31,12 @@ class DistillationTerms(NamedTuple):
     clean: Tensor
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RolaserRecipe(EncoderRecipe[UgcData]):
     """Trains a student to map a noisy sentence to the frozen teacher's vector of the clean sentence.
 
     The teacher embeds every clean sentence once before training and is then released. A checkpoint stores its digest
     but no weights: a run can be resumed only with the same teacher, and used without it.
-
-    Args:
-        encoder: the student.
-        teacher: loads the teacher.
-        projection: ``pooling`` (``max`` or ``mean``): the student's token embeddings are mapped to the size of the
-            teacher's vectors, without bias, then pooled; None compares the student's vectors as they are.
-        preprocessing: of the student's text, ``laser`` or ``none``.
-        loss: such as ``Distillation(distance="squared", reduction="sum_over_dim")``.
-        weights: of ``noisy`` and ``clean``; ``clean: 0`` in the paper, because some noisy sentences have no noise.
-        seed: of the projection's first weights.
-        micro_batch_size: sentences whose activations are in memory at a time; None: all.
-        tokenizer_sentences: per language, to train a tokenizer if the encoder has none.
-        freeze, optimizer, scheduler: as in ``EncoderRecipe``.
 
     Raises:
         ValueError: an option that the student does not support, or weights of other terms.
@@ -61,45 +48,35 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
 
     data_class = UgcData
 
-    def __init__(
-        self,
-        *,
-        encoder: Encoder,
-        teacher: Callable[[], Encoder],
-        projection: Mapping[str, str] | None,
-        preprocessing: str,
-        loss: Distillation,
-        weights: Mapping[str, float],
-        seed: int,
-        freeze: Mapping[str, Any],
-        micro_batch_size: int | None,
-        tokenizer_sentences: int,
-        optimizer: OptimizerFactory,
-        scheduler: SchedulerFactory | None,
-    ) -> None:
-        check_weights(DistillationTerms, weights)
-        if min(weights.values()) < 0 or not any(weights.values()):
-            raise ValueError(f"recipe.weights={dict(weights)}: expected numbers of 0 and more, one of them above 0")
-        _check_student(encoder, projection, preprocessing)
-        super().__init__(
-            encoder=encoder, freeze=freeze, micro_batch_size=micro_batch_size, optimizer=optimizer, scheduler=scheduler
-        )
-        # The standard side is encoded only if it has a weight.
-        self.chunk_sentences = micro_batch_size
-        self.load_teacher = teacher
-        self.projection = projection
-        self.loss = loss
-        self.tokenizer_sentences = tokenizer_sentences
-        self.weights = weights
-        self.seed = seed
-        self._teacher_digest = ""
-        self._resumed_teacher: str | None = None  # digest of the teacher of the run to resume
-        self._is_projected = False
-        if isinstance(encoder, PooledEncoder):
-            encoder.set_preprocessing(preprocessing)
+    teacher: Callable[[], Encoder]  # loads the teacher; `encoder` is the student
+    # `pooling` (`max` or `mean`): the student's token embeddings are mapped to the size of the teacher's vectors,
+    # without bias, then pooled; None compares the student's vectors as they are.
+    projection: Mapping[str, str] | None
+    preprocessing: str  # of the student's text, `laser` or `none`
+    loss: Distillation
+    weights: Mapping[str, float]  # `clean: 0` in the paper, because some noisy sentences have no noise
+    seed: int  # of the projection's first weights
+    _teacher_digest: str = field(init=False, default="")
+    _resumed_teacher: str | None = field(init=False, default=None)  # digest of the teacher of the run to resume
+    _is_projected: bool = field(init=False, default=False)
+
+    def __post_init__(self, freeze: Mapping[str, Any]) -> None:
+        check_weights(DistillationTerms, self.weights)
+        if min(self.weights.values()) < 0 or not any(self.weights.values()):
+            raise ValueError(
+                f"recipe.weights={dict(self.weights)}: expected numbers of 0 and more, one of them above 0"
+            )
+        _check_student(self.encoder, self.projection, self.preprocessing)
+        super().__post_init__(freeze)
+        if isinstance(self.encoder, PooledEncoder):
+            self.encoder.set_preprocessing(self.preprocessing)
+
+    @property
+    def chunk_sentences(self) -> int | None:
+        return self.micro_batch_size  # the standard side is encoded only if it has a weight
 
     def prepare(self, data: UgcData, store: EmbeddingStore) -> None:
-        teacher = self.load_teacher().to(self.encoder.device)
+        teacher = self.teacher().to(self.encoder.device)
         self._teacher_digest = teacher.digest()
         self._check_teacher(self._resumed_teacher)
         if self.projection is not None:

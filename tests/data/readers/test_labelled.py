@@ -213,9 +213,9 @@ def two_items() -> list[LabelledRow]:
 
 def generated(kind: str, rows: Sequence[LabelledRow]) -> set[tuple[str, str, int]]:
     texts, _, numbered = number_rows({"test": rows})
+    pairs = pairs_of(numbered["test"], kind)
     return {
         (texts[source], texts[target], label)
-        for pairs in pairs_of(numbered["test"], kind)
         for source, target, label in zip(pairs.source, pairs.target, pairs.label.tolist(), strict=True)
     }
 

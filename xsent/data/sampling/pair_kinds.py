@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations, permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xsent.data.readers.labelled import LabelledRow, check_item_labels
 from xsent.data.sampling.batch_sampler import Rows
@@ -20,7 +21,7 @@ KINDS = ("pairs", "intra", "inter_para", "inter_same")
 
 
 class NumberedRows(NamedTuple):
-    """R rows of one part; texts and languages are numbers."""
+    """R pairs of one part; texts and languages are numbers."""
 
     item: Rows  # (R,), -1 for none
     source: Rows  # (R,)
@@ -29,20 +30,14 @@ class NumberedRows(NamedTuple):
     target_lang: Rows  # (R,)
     label: Rows  # (R,)
 
-    def take(self, rows: Rows) -> NumberedRows:
-        """The rows at ``rows``, in that order."""
+    def take(self, rows: NDArray[Any]) -> NumberedRows:
+        """The rows at ``rows``, in that order, or where the mask ``rows`` is true."""
         return NumberedRows(*(column[rows] for column in self))
 
 
-class KindPairs(NamedTuple):
-    """N pairs of one kind and language pair."""
-
-    kind: str
-    source_lang: int
-    target_lang: int
-    source: Rows  # (N,) numbers of texts
-    target: Rows  # (N,)
-    label: Rows  # (N,)
+def concatenate(parts: Iterable[NumberedRows]) -> NumberedRows:
+    """The rows of all parts, of which there is at least one."""
+    return NumberedRows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def check_kinds(kinds: Sequence[str]) -> None:
@@ -99,13 +94,8 @@ def number_rows(parts: Mapping[str, Sequence[LabelledRow]]) -> tuple[list[str], 
     return list(text_numbers), languages, numbered
 
 
-def pairs_of_kinds(rows: NumberedRows, kinds: Sequence[str]) -> list[KindPairs]:
-    """Pairs of all the kinds, see ``pairs_of``."""
-    return [pairs for kind in kinds for pairs in pairs_of(rows, kind)]
-
-
-def pairs_of(rows: NumberedRows, kind: str) -> Iterator[KindPairs]:
-    """Pairs of a kind, grouped by language pair.
+def pairs_of(rows: NumberedRows, kind: str) -> NumberedRows:
+    """Pairs of a kind, sorted by language pair.
 
     ``pairs``: the rows as they are. For an item with the sentences (s1, s2) in the languages a and b:
 
@@ -122,47 +112,38 @@ def pairs_of(rows: NumberedRows, kind: str) -> Iterator[KindPairs]:
         Fedorova and Musatow 2024, Table II.
     """
     if kind in ("pairs", "intra"):
-        selected = rows if kind == "pairs" else rows.take(np.flatnonzero(rows.source_lang == rows.target_lang))
-        yield from _by_language_pair(selected, kind)
-        return
+        selected = rows if kind == "pairs" else rows.take(rows.source_lang == rows.target_lang)
+        return selected.take(np.lexsort((selected.target_lang, selected.source_lang)))
     first, second, label = _aligned(rows, kind)
     languages = range(first.shape[1])
+    parts = [rows.take(np.zeros(0, np.int64))]
     for a, b in permutations(languages, 2) if kind == "inter_para" else combinations(languages, 2):
         shared = np.flatnonzero((first[:, a] >= 0) & (first[:, b] >= 0))
         if kind == "inter_para":
-            yield KindPairs(kind, a, b, first[shared, a], second[shared, b], label[shared])
-            continue
-        unlike = shared[label[shared] == 0]
-        yield KindPairs(
-            kind,
-            a,
-            b,
-            np.concatenate([first[shared, a], second[shared, a], first[unlike, a], second[unlike, a]]),
-            np.concatenate([first[shared, b], second[shared, b], second[unlike, b], first[unlike, b]]),
-            np.repeat([1, 0], [2 * len(shared), 2 * len(unlike)]),
-        )
+            source, target, labels = first[shared, a], second[shared, b], label[shared]
+        else:
+            unlike = shared[label[shared] == 0]
+            source = np.concatenate([first[shared, a], second[shared, a], first[unlike, a], second[unlike, a]])
+            target = np.concatenate([first[shared, b], second[shared, b], second[unlike, b], first[unlike, b]])
+            labels = np.repeat([1, 0], [2 * len(shared), 2 * len(unlike)])
+        item, source_lang, target_lang = (np.full_like(source, number) for number in (-1, a, b))
+        parts.append(NumberedRows(item, source, target, source_lang, target_lang, labels))
+    return concatenate(parts)
 
 
-def size_table(pairs: Mapping[str, Sequence[KindPairs]], kinds: Sequence[str]) -> str:
+def size_table(pairs: Mapping[str, Mapping[str, NumberedRows]]) -> str:
     """Number of pairs of label 1 and 0, one line per part and kind."""
     lines = []
-    for part, part_pairs in pairs.items():
-        for kind in kinds:
-            labels = [pairs.label for pairs in part_pairs if pairs.kind == kind]
-            positive, negative = (sum(int((label == value).sum()) for label in labels) for value in (1, 0))
+    for part, pairs_by_kind in pairs.items():
+        for kind, rows in pairs_by_kind.items():
+            negative, positive = np.bincount(rows.label, minlength=2).tolist()
             lines.append(f"  {part:6}{kind:11}{positive:>12,}{negative:>12,}")
     return "\n".join(lines)
 
 
-def _by_language_pair(rows: NumberedRows, kind: str) -> Iterator[KindPairs]:
-    for a, b in sorted(set(zip(rows.source_lang.tolist(), rows.target_lang.tolist(), strict=True))):
-        selected = np.flatnonzero((rows.source_lang == a) & (rows.target_lang == b))
-        yield KindPairs(kind, a, b, rows.source[selected], rows.target[selected], rows.label[selected])
-
-
 def _aligned(rows: NumberedRows, kind: str) -> tuple[Rows, Rows, Rows]:
     """First and second sentences (I, L) of I items in L languages, -1 if missing, and labels (I,)."""
-    rows = rows.take(np.flatnonzero(rows.source_lang == rows.target_lang))
+    rows = rows.take(rows.source_lang == rows.target_lang)
     if (rows.item < 0).any():
         raise ValueError(f"kinds: {kind} needs rows with an id or group that translations share; use kinds=[pairs]")
     languages = int(rows.source_lang.max(initial=-1)) + 1

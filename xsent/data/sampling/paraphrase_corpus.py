@@ -13,11 +13,11 @@ from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import lowest_hashes, mix, text_hashes
 from xsent.data.sampling.labelled_splits import text_groups
 from xsent.data.sampling.pair_kinds import (
-    KindPairs,
     NumberedRows,
     check_rows,
+    concatenate,
     number_rows,
-    pairs_of_kinds,
+    pairs_of,
     size_table,
     within,
 )
@@ -85,14 +85,16 @@ def build_corpus(
     training = {part: within(parts[part], trained) for part in ("train", "valid")}
     check_rows({"train": training["train"], **held_out}, kinds)
     texts, languages, rows = number_rows(training)
-    pairs = {part: pairs_of_kinds(rows[part], kinds) for part in training}
-    _check_labels(pairs, kinds, languages)
+    pairs_by_kind = {kind: pairs_of(rows["train"], kind) for kind in kinds}
+    train = concatenate(pairs_by_kind.values())
+    valid = concatenate(pairs_of(rows["valid"], kind) for kind in kinds)
+    _check_labels(train, valid, kinds, languages)
 
     hashes = {"texts": text_hashes(texts), "languages": text_hashes(languages)}
     # Validation has no dropout: the two vectors of a sentence that is its own positive would be equal.
     examples = {
-        "train": build_examples(pairs["train"], lonely=lonely, **hashes),
-        "valid": build_examples(pairs["valid"], lonely=False, **hashes),
+        "train": build_examples(train, lonely=lonely, **hashes),
+        "valid": build_examples(valid, lonely=False, **hashes),
     }
     if max_pairs is not None:
         lowest = np.argsort(examples["train"].key, kind="stable")[:max_pairs]
@@ -102,7 +104,9 @@ def build_corpus(
     text_lang = np.zeros(len(texts), dtype=np.int64)
     for part in (rows["valid"], rows["train"]):
         text_lang[part.target], text_lang[part.source] = part.target_lang, part.source_lang
-    held_out_pairs = {part: pairs_of_kinds(numbered, kinds) for part, numbered in number_rows(held_out)[2].items()}
+    held_out_pairs = {
+        part: {kind: pairs_of(numbered, kind) for kind in kinds} for part, numbered in number_rows(held_out)[2].items()
+    }
     return ParaphraseCorpus(
         texts=[texts[number] for number in used.tolist()],
         text_lang=text_lang[used],
@@ -110,7 +114,7 @@ def build_corpus(
         languages=languages,
         examples={part: part_examples.renumber(used) for part, part_examples in examples.items()},
         held_out=held_out,
-        sizes=size_table({"train": pairs["train"], **held_out_pairs}, kinds),
+        sizes=size_table({"train": pairs_by_kind, **held_out_pairs}),
     )
 
 
@@ -121,18 +125,14 @@ def _text_groups(texts: int, train: NumberedRows, valid: NumberedRows) -> Rows:
     return text_groups(texts, source, target, np.concatenate([train.item, valid_item]))
 
 
-def _check_labels(pairs: Mapping[str, Sequence[KindPairs]], kinds: Sequence[str], languages: Sequence[str]) -> None:
-    counts = {
-        part: [sum(int((kind_pairs.label == label).sum()) for kind_pairs in part_pairs) for label in (1, 0)]
-        for part, part_pairs in pairs.items()
-    }
-    positive, negative = counts["train"]
+def _check_labels(train: NumberedRows, valid: NumberedRows, kinds: Sequence[str], languages: Sequence[str]) -> None:
+    negative, positive = np.bincount(train.label, minlength=2).tolist()
     if not positive:
         raise ValueError(
             f"none of the {negative:,} training pairs of data.kinds=[{', '.join(kinds)}] in {', '.join(languages)} has"
             " label 1, which marks paraphrases"
         )
-    positive, negative = counts["valid"]
+    negative, positive = np.bincount(valid.label, minlength=2).tolist()
     if not (positive and negative):
         raise ValueError(
             f"the valid part has {positive:,} pairs of label 1 and {negative:,} of label 0; a threshold needs both"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import Hashes, mix
-from xsent.data.sampling.pair_kinds import KindPairs
+from xsent.data.sampling.pair_kinds import NumberedRows
 
 Bools = NDArray[np.bool_]
 
@@ -89,33 +88,26 @@ class Examples(NamedTuple):
         )
 
 
-def build_examples(pairs: Sequence[KindPairs], *, texts: Hashes, languages: Hashes, lonely: bool) -> Examples:
+def build_examples(pairs: NumberedRows, *, texts: Hashes, languages: Hashes, lonely: bool) -> Examples:
     """Make examples from labelled pairs: each pair of label 1 once, with the negatives of label 0.
 
     A text is not a negative of itself or of a text that some pair calls its paraphrase. ``texts`` (T,) and
     ``languages`` are hashes. ``lonely`` makes an example of each first sentence of label 0 without a paraphrase; it is
     its own positive. Two dropout masks give two vectors of it (SimCSE: Gao et al. 2021, arXiv:2104.08821).
     """
-    columns = [
-        np.concatenate([kind_pairs.source for kind_pairs in pairs]),
-        np.concatenate([kind_pairs.target for kind_pairs in pairs]),
-        np.concatenate([np.full(len(kind_pairs.label), kind_pairs.source_lang) for kind_pairs in pairs]),
-        np.concatenate([np.full(len(kind_pairs.label), kind_pairs.target_lang) for kind_pairs in pairs]),
-    ]
-    is_positive = np.concatenate([kind_pairs.label for kind_pairs in pairs]) == 1
-    positives = _distinct([column[is_positive] for column in columns], len(texts), len(languages))
-    source, target, source_lang, _ = (column[~is_positive] for column in columns)
+    positives = _distinct(pairs.take(pairs.label == 1), len(texts), len(languages))
+    unlike = pairs.take(pairs.label == 0)
     paraphrases = _in_both_orders(positives[0], positives[1], len(texts))
-    code = _in_both_orders(source, target, len(texts))
+    code = _in_both_orders(unlike.source, unlike.target, len(texts))
     owner, negative = np.divmod(code[~_contains(paraphrases, code)], len(texts))
     unequal = owner != negative
     negatives = _index_by_owner(owner[unequal], negative[unequal], len(texts))
     if lonely:
         has_paraphrase = np.zeros(len(texts), dtype=bool)
         has_paraphrase[positives[0]] = has_paraphrase[positives[1]] = True
-        first, row = np.unique(source, return_index=True)
+        first, row = np.unique(unlike.source, return_index=True)
         alone = ~has_paraphrase[first]
-        lang = source_lang[row]
+        lang = unlike.source_lang[row]
         added = (first[alone], first[alone], lang[alone], lang[alone])
         positives = [np.concatenate(columns) for columns in zip(positives, added, strict=True)]
     anchor, positive, anchor_lang, positive_lang = positives
@@ -143,18 +135,17 @@ def draw_negatives(examples: Examples, rows: Rows, *, limit: int, seed: int, epo
     return negative[selected], owner[selected]
 
 
-def _distinct(columns: list[Rows], texts: int, languages: int) -> list[Rows]:
-    """The columns without repeated rows, in order."""
-    source, target, source_lang, target_lang = columns
+def _distinct(pairs: NumberedRows, texts: int, languages: int) -> list[Rows]:
+    """Texts and languages without repeated rows, in order."""
+    _, source, target, source_lang, target_lang, _ = pairs
     code = ((source * texts + target) * languages + source_lang) * languages + target_lang
     first = np.sort(np.unique(code, return_index=True)[1])
-    return [column[first] for column in columns]
+    return [column[first] for column in (source, target, source_lang, target_lang)]
 
 
 def _in_both_orders(source: Rows, target: Rows, texts: int) -> Rows:
     """One number for each pair of texts, in both orders, ascending and distinct."""
-    code = np.sort(np.concatenate([source * texts + target, target * texts + source]))
-    return code[np.diff(code, prepend=-1) > 0]
+    return np.unique(np.concatenate([source * texts + target, target * texts + source]))
 
 
 def _contains(ascending: Rows, numbers: Rows) -> Bools:

@@ -58,21 +58,17 @@ def labelled_sets(
     part has pairs in a language.
     """
     texts, names, numbered = number_rows(_in_languages(parts, languages))
-    return [
-        LabelledSet(
-            part,
-            kind,
-            names[pairs.source_lang],
-            names[pairs.target_lang],
-            [texts[number] for number in pairs.source.tolist()],
-            [texts[number] for number in pairs.target.tolist()],
-            pairs.label.tolist(),
-        )
-        for part, rows in numbered.items()
-        for kind in kinds
-        for pairs in pairs_of(rows, kind)
-        if len(pairs.label)
-    ]
+    sets = []
+    for part, rows in numbered.items():
+        for kind in kinds:
+            pairs = pairs_of(rows, kind)
+            for lang in sorted(set(zip(pairs.source_lang.tolist(), pairs.target_lang.tolist(), strict=True))):
+                chosen = pairs.take((pairs.source_lang == lang[0]) & (pairs.target_lang == lang[1]))
+                source, target = ([texts[row] for row in side.tolist()] for side in (chosen.source, chosen.target))
+                sets.append(
+                    LabelledSet(part, kind, names[lang[0]], names[lang[1]], source, target, chosen.label.tolist())
+                )
+    return sets
 
 
 def _in_languages(
