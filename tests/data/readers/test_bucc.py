@@ -44,7 +44,7 @@ def test_a_gold_pair_under_two_ids_counts_once(bucc: Path) -> None:
         ("de-en.dev.gold", ["de-4\ten-1", "de-9\ten-2"], r"gold:2: expected an id of de-en\.dev\.de, found 'de-9'"),
         ("de-en.dev.gold", ["de-1\ten-9"], r"gold:1: expected an id of de-en\.dev\.en, found 'en-9'"),
         ("de-en.dev.gold", ["en-1\tde-4"], r"gold:1: .*found en-1 and de-4 in the other order"),
-        ("de-en.dev.gold", ["de-4 en-1"], r"gold:1: expected 2 ids with a TAB"),
+        ("de-en.dev.gold", ["de-4 en-1"], r"gold:1: expected 2 columns by TAB, found 1"),
         ("de-en.dev.gold", [], r"gold: .*found an empty file"),
         ("de-en.dev.en", [], r"dev\.en: .*found an empty file"),
         (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xsent.data.readers.lines import existing_folder, read_lines, select_available
+from xsent.data.readers.lines import existing_folder, read_columns, read_lines, select_available
 from xsent.languages import to_iso639_3
 
 
@@ -38,8 +38,7 @@ def read_bucc(root: str, languages: Sequence[str] | None, *, part: str) -> list[
     """
     folder = existing_folder(root, "evaluator.root")
     files = {to_iso639_3(path.name.split("-")[0]): path for path in sorted(folder.glob(f"*-en.{part}.gold"))}
-    requested = None if languages is None else [to_iso639_3(code) for code in languages]
-    return [_read_task(lang, files[lang]) for lang in select_available(requested, files, folder, f"*-en.{part}.gold")]
+    return [_read_task(lang, files[lang]) for lang in select_available(languages, files, folder, f"*-en.{part}.gold")]
 
 
 def _read_task(language: str, gold_path: Path) -> MiningTask:
@@ -80,22 +79,14 @@ def _read_gold(
     path: Path, source: tuple[Path, Mapping[str, str]], target: tuple[Path, Mapping[str, str]]
 ) -> list[tuple[str, str]]:
     pairs = []
-    for number, line in enumerate(read_lines(path), start=1):
-        columns = line.split("\t")
-        if len(columns) != 2:
-            raise ValueError(f"{path}:{number}: expected 2 ids with a TAB between, found {line[:60]!r}")
-        first, second = columns
+    for location, (first, second) in read_columns(path, 2):
         if first in target[1] and second in source[1] and not (first in source[1] and second in target[1]):
             raise ValueError(
-                f"{path}:{number}: expected an id of {source[0].name}, then one of {target[0].name},"
+                f"{location}: expected an id of {source[0].name}, then one of {target[0].name},"
                 f" found {first} and {second} in the other order"
             )
         for id_, (texts_path, texts) in ((first, source), (second, target)):
             if id_ not in texts:
-                raise ValueError(
-                    f"{path}:{number}: expected an id of {texts_path.name}, found {id_!r}, which is not in it"
-                )
+                raise ValueError(f"{location}: expected an id of {texts_path.name}, found {id_!r}, which is not in it")
         pairs.append((first, second))
-    if not pairs:
-        raise ValueError(f"{path}: expected lines of id TAB id, found an empty file")
     return pairs

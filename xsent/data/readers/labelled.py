@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from xsent.data.readers.lines import numbered_lines, open_bytes
+from xsent.data.readers.lines import ledger_columns, read_lines
 from xsent.data.readers.rejects import RejectLedger
 from xsent.languages import to_iso639_3
 
@@ -73,12 +73,24 @@ def parse_label(text: str, file: str, line: int) -> int:
     return int(label)
 
 
-def has_both_sides(row: LabelledRow, ledger: RejectLedger) -> bool:
-    """Whether both sides contain text; if not, the row goes to the ledger."""
-    if row.source.strip() and row.target.strip():
-        return True
-    ledger.add(row.file, row.line, "empty side", f"{row.source[:40]!r} and {row.target[:40]!r}")
-    return False
+def read_rows(
+    ledger: RejectLedger, path: Path, header: Sequence[str] | None, *, width: int, hint: str = ""
+) -> Iterator[tuple[int, list[str]]]:
+    """Number and TAB-separated columns of each line after the header, if there is one.
+
+    Raises:
+        ValueError: another header, or a line with another number of columns; ``hint`` follows if it has two.
+    """
+    lines = read_lines(path)
+    ledger.lines += len(lines)
+    if header is not None and (not lines or lines[0].split("\t") != header):
+        raise ValueError(f"{path}:1: expected the header {' '.join(header)!r}, found {(lines or [''])[0][:80]!r}")
+    for number, line in enumerate(lines[header is not None :], start=1 + (header is not None)):
+        columns = line.split("\t")
+        if len(columns) != width:
+            found = f"{len(columns)}{hint if len(columns) == 2 else ''}"
+            raise ValueError(f"{path}:{number}: expected {width} columns by TAB, found {found}")
+        yield number, columns
 
 
 def check_item_labels(rows: Iterable[LabelledRow]) -> None:
@@ -112,23 +124,13 @@ def _part_files(folder: Path) -> dict[str, Path]:
 
 
 def _read_file(ledger: RejectLedger, path: Path, languages: tuple[str, str]) -> list[LabelledRow]:
-    name, width = str(path), 0
-    rows = []
-    with open_bytes(path) as file:
-        for number, text in numbered_lines(file, name, ledger):
-            columns = text.split("\t")
-            if number == 1 and len(columns) in WIDTHS and columns[2].strip().casefold() == "label":
-                continue
-            # The first usable line sets the number of columns of this file.
-            if not width and len(columns) in WIDTHS:
-                width = len(columns)
-            if len(columns) != width:
-                ledger.add(name, number, f"expected {width or '3, 4 or 6'} columns", f"{len(columns)} columns")
-                continue
-            row = _parse_row(columns, languages, name, number)
-            if has_both_sides(row, ledger):
-                rows.append(row)
-    return rows
+    lines = ledger_columns(path, ledger, *WIDTHS, is_header=_is_header)
+    rows = (_parse_row(columns, languages, str(path), number) for number, columns in lines)
+    return [row for row in rows if ledger.has_both_sides(row.source, row.target, row.file, row.line)]
+
+
+def _is_header(columns: list[str]) -> bool:
+    return len(columns) in WIDTHS and columns[2].strip().casefold() == "label"
 
 
 def _parse_row(columns: list[str], languages: tuple[str, str], file: str, line: int) -> LabelledRow:

@@ -3,13 +3,15 @@ r"""Strict reading of text files: only ``\n`` ends a line, lines are UTF-8, and 
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from xsent.data.readers.rejects import RejectLedger
+from xsent.languages import to_iso639_3
 
 
 @contextmanager
@@ -72,6 +74,41 @@ def read_lines(path: Path) -> list[str]:
     return lines
 
 
+def ledger_columns(
+    path: Path, ledger: RejectLedger, *widths: int, is_header: Callable[[list[str]], bool] | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Number and TAB-separated columns of each line; a first line that ``is_header`` is left out.
+
+    The first line of one of the widths sets the number of columns; lines with another number go to the ledger.
+    """
+    width = 0
+    with open_bytes(path) as file:
+        for number, text in numbered_lines(file, str(path), ledger):
+            columns = text.split("\t")
+            if number == 1 and is_header is not None and is_header(columns):
+                continue
+            if not width and len(columns) in widths:
+                width = len(columns)
+            if len(columns) == width:
+                yield number, columns
+            else:
+                expected = width or " or ".join(map(str, widths))
+                ledger.add(str(path), number, f"expected {expected} columns", f"{len(columns)} columns")
+
+
+def read_json(path: Path) -> Any:
+    """Content of a JSON file.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it is not UTF-8 or not JSON; names file and line.
+    """
+    try:
+        return json.loads("\n".join(read_lines(path)))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}:{error.lineno}: expected JSON, found {error.msg}") from error
+
+
 def read_columns(path: Path, *widths: int) -> list[tuple[str, list[str]]]:
     """Location (``file:line``) and TAB-separated columns of each line.
 
@@ -109,10 +146,16 @@ def existing_folder(root: str, option: str) -> Path:
     return folder
 
 
-def select_available(requested: Sequence[str] | None, available: Iterable[str], folder: Path, kind: str) -> list[str]:
-    """The requested names, all for None; raise ``FileNotFoundError`` if one is not available, or none is."""
+def select_available(
+    requested: Sequence[str] | None,
+    available: Iterable[str],
+    folder: Path,
+    kind: str,
+    normalize: Callable[[str], str] = to_iso639_3,
+) -> list[str]:
+    """The requested names, normalised, or all; raise ``FileNotFoundError`` if one is not available, or none is."""
     names = list(available)
-    selected = names if requested is None else list(requested)
+    selected = names if requested is None else [normalize(name) for name in requested]
     missing = [name for name in selected if name not in names]
     if missing or not selected:
         raise FileNotFoundError(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from xsent.data.readers.labelled import LabelledRow, PartReaders, has_both_sides, parse_label
-from xsent.data.readers.lines import read_lines
+from xsent.data.readers.labelled import LabelledRow, PartReaders, parse_label, read_rows
 from xsent.data.readers.rejects import RejectLedger
 
 FILES = {"train": "msr_paraphrase_train.txt", "test": "msr_paraphrase_test.txt"}
@@ -33,19 +32,9 @@ def read_msrp(ledger: RejectLedger, root: str) -> PartReaders:
 
 
 def _read_file(ledger: RejectLedger, path: Path) -> list[LabelledRow]:
-    name, rows = str(path), []
-    lines = read_lines(path)
-    ledger.lines += len(lines)
-    for number, line in enumerate(lines, start=1):
-        columns = line.split("\t")
-        if number == 1:
-            if columns != HEADER:
-                raise ValueError(f"{name}:1: expected the header {' '.join(HEADER)!r}, found {line[:80]!r}")
-            continue
-        if len(columns) != len(HEADER):
-            raise ValueError(f"{name}:{number}: expected {len(HEADER)} columns by TAB, found {len(columns)}")
-        label, _, _, source, target = columns
-        row = LabelledRow("", source, target, "eng", "eng", parse_label(label, name, number), name, number)
-        if has_both_sides(row, ledger):
+    file, rows = str(path), []
+    for number, (label, _, _, source, target) in read_rows(ledger, path, HEADER, width=len(HEADER)):
+        row = LabelledRow("", source, target, "eng", "eng", parse_label(label, file, number), file, number)
+        if ledger.has_both_sides(source, target, file, number):
             rows.append(row)
     return rows

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from xsent.data.readers.lines import check_aligned, existing_folder, numbered_lines, open_bytes
+from xsent.data.readers.lines import check_aligned, existing_folder, ledger_columns, numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.languages import to_iso639_3
 
@@ -36,20 +36,10 @@ def read_tsv(ledger: RejectLedger, root: str, *, pattern: str) -> Iterator[Sente
     languages, e.g. ``(?P<source>en)-(?P<target>[a-z]+)\\.tsv(\\.gz)?``.
     """
     for path, source_lang, target_lang in _matching_files(root, pattern):
-        # The first usable line sets whether this file has origins.
-        name, width = str(path), 0
-        with open_bytes(path) as file:
-            for number, text in numbered_lines(file, name, ledger):
-                columns = text.split("\t")
-                if not width and len(columns) in (2, 3):
-                    width = len(columns)
-                if len(columns) != width:
-                    ledger.add(name, number, f"expected {width or '2 or 3'} columns", f"{len(columns)} columns")
-                    continue
-                source, target, origin = columns if width == 3 else (*columns, "")
-                pair = SentencePair(source, target, source_lang, target_lang, origin, name, number)
-                if _has_both_sides(pair, ledger):
-                    yield pair
+        for number, columns in ledger_columns(path, ledger, 2, 3):
+            source, target, origin = columns if len(columns) == 3 else (*columns, "")
+            if ledger.has_both_sides(source, target, str(path), number):
+                yield SentencePair(source, target, source_lang, target_lang, origin, str(path), number)
 
 
 def read_moses(ledger: RejectLedger, root: str) -> Iterator[SentencePair]:
@@ -195,9 +185,8 @@ def _aligned(
     # The ledger counts the lines, since a broken last line is in neither dict.
     check_aligned(path, middle - start, target_path, ledger.lines - middle)
     for number in sorted(sources.keys() & targets.keys()):
-        pair = SentencePair(sources[number], targets[number], source_lang, target_lang, "", str(path), number)
-        if _has_both_sides(pair, ledger):
-            yield pair
+        if ledger.has_both_sides(sources[number], targets[number], str(path), number):
+            yield SentencePair(sources[number], targets[number], source_lang, target_lang, "", str(path), number)
 
 
 def _record(
@@ -218,12 +207,6 @@ def _record(
     if any("\ud800" <= letter <= "\udfff" for letter in source + target):
         ledger.add(file, number, "broken UTF-8", "half a surrogate pair")
         return ()
-    pair = SentencePair(source, target, *languages, str(record.get("origin") or ""), file, number)
-    return (pair,) if _has_both_sides(pair, ledger) else ()
-
-
-def _has_both_sides(pair: SentencePair, ledger: RejectLedger) -> bool:
-    if pair.source and pair.target and not pair.source.isspace() and not pair.target.isspace():
-        return True
-    ledger.add(pair.file, pair.line, "empty side", f"{pair.source[:40]!r} and {pair.target[:40]!r}")
-    return False
+    if not ledger.has_both_sides(source, target, file, number):
+        return ()
+    return (SentencePair(source, target, *languages, str(record.get("origin") or ""), file, number),)

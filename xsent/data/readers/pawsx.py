@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from xsent.data.readers.labelled import LabelledRow, PartReaders, check_item_labels, has_both_sides, parse_label
-from xsent.data.readers.lines import read_lines
+from xsent.data.readers.labelled import LabelledRow, PartReaders, check_item_labels, parse_label, read_rows
 from xsent.data.readers.rejects import RejectLedger
 from xsent.languages import to_iso639_3
 
@@ -119,24 +118,18 @@ def _read_part(ledger: RejectLedger, part: str, paths: dict[str, Path], has_ids:
 
 
 def _read_file(ledger: RejectLedger, path: Path, language: str, has_ids: bool) -> _File:
-    name, lines = str(path), read_lines(path)
-    ledger.lines += len(lines)
-    width = 4 if has_ids else 3
-    if has_ids and (not lines or lines[0].split("\t") != HEADER):
-        raise ValueError(f"{name}:1: expected the header {' '.join(HEADER)!r}, found {(lines or [''])[0][:80]!r}")
-    rows, dropped = [], []
+    name, rows, dropped = str(path), [], []
+    hint = " (XTREME's test files have no labels; the released archive has them)"
+    lines = read_rows(ledger, path, HEADER if has_ids else None, width=4 if has_ids else 3, hint=hint)
     line_of: dict[str, int] = {}
-    for number, line in list(enumerate(lines, start=1))[has_ids:]:
-        columns = line.split("\t")
-        if len(columns) != width:
-            hint = " (XTREME's test files have no labels; the released archive has them)" if len(columns) == 2 else ""
-            raise ValueError(f"{name}:{number}: expected {width} columns by TAB, found {len(columns)}{hint}")
+    for number, columns in lines:
         item = columns[0] if has_ids else str(number)
         if (first := line_of.setdefault(item, number)) != number:
             raise ValueError(f"{name}:{number}: expected each id once, found id {item} in line {first}, too")
         source, target, label = columns[-3:]
         row = LabelledRow(item, source, target, language, language, parse_label(label, name, number), name, number)
-        if UNTRANSLATED not in (source.strip(), target.strip()) and has_both_sides(row, ledger):
+        is_translated = UNTRANSLATED not in (source.strip(), target.strip())
+        if is_translated and ledger.has_both_sides(source, target, name, number):
             rows.append(row)
         else:
             dropped.append(item)

@@ -41,6 +41,13 @@ class RejectLedger:
             raise ValueError(f"{file}:{line}: {reason}, found {found} (data.strict=true)")
         self.rejects.append(Reject(file, line, reason, found))
 
+    def has_both_sides(self, source: str, target: str, file: str, line: int) -> bool:
+        """Whether both sides contain text; if not, the line is recorded."""
+        if source.strip() and target.strip():
+            return True
+        self.add(file, line, "empty side", f"{source[:40]!r} and {target[:40]!r}")
+        return False
+
     def summary(self) -> str:
         """One line, e.g. ``12 of 848,005 lines rejected (8 empty side, 4 broken UTF-8): <file>``."""
         reasons = Counter(reject.reason for reject in self.rejects)

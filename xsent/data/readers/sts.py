@@ -45,8 +45,8 @@ def read_sts17(root: str, pairs: Sequence[str] | None) -> list[ScoredPairs]:
         stem = path.name.removesuffix(".txt")
         if not stem.startswith("STS.gs."):
             files.setdefault(_pair_name(stem.rpartition(".")[2]), path)
-    requested = None if pairs is None else [_pair_name(pair) for pair in pairs]
-    return [_read_track(pair, files[pair]) for pair in select_available(requested, files, folder, "files")]
+    selected = select_available(pairs, files, folder, "files", normalize=_pair_name)
+    return [_read_track(pair, files[pair]) for pair in selected]
 
 
 def read_stsb(root: str, pairs: Sequence[str] | None, *, part: str) -> list[ScoredPairs]:

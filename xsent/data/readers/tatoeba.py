@@ -36,7 +36,7 @@ def read_tatoeba(root: str, languages: Sequence[str] | None) -> list[TestBitext]
     files = _by_language((path.suffix[1:], path) for path in paths)
     return [
         _read_aligned(language, "eng", files[language], files[language].with_suffix(".eng"))
-        for language in _select(languages, files, folder)
+        for language in select_available(languages, files, folder, "files")
     ]
 
 
@@ -51,8 +51,8 @@ def read_flores(root: str, languages: Sequence[str] | None, *, pivot: str) -> li
     # Of a language in two scripts the first by name is read: zho_Hans, not zho_Hant.
     files = _by_language((path.stem, path) for path in sorted(folder.glob("*_*.*")))
     pivot = to_iso639_3(pivot)
-    _select([pivot], files, folder)
-    selected = _select(languages, [language for language in files if language != pivot], folder)
+    select_available([pivot], files, folder, "files")
+    selected = select_available(languages, [language for language in files if language != pivot], folder, "files")
     return [_read_aligned(language, pivot, files[language], files[pivot]) for language in selected]
 
 
@@ -61,11 +61,6 @@ def _by_language(files: Iterable[tuple[str, Path]]) -> dict[str, Path]:
     for code, path in files:
         path_of.setdefault(to_iso639_3(code), path)
     return path_of
-
-
-def _select(languages: Sequence[str] | None, available: Iterable[str], folder: Path) -> list[str]:
-    requested = None if languages is None else [to_iso639_3(code) for code in languages]
-    return select_available(requested, available, folder, "files")
 
 
 def _read_aligned(language: str, pivot: str, path: Path, pivot_path: Path) -> TestBitext:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from xsent.data.readers.lines import check_aligned, existing_folder, read_lines
+from xsent.data.readers.lines import check_aligned, existing_folder, read_json, read_lines
 from xsent.languages import to_iso639_3
 
 log = logging.getLogger(__name__)
@@ -132,12 +131,7 @@ def _join(words: Sequence[str]) -> str:
 
 
 def _read_json(path: Path) -> list[Words]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}:{error.lineno}: expected JSON, found {error.msg}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: expected UTF-8, found byte 0x{error.object[error.start]:02x}") from error
+    content = read_json(path)
     if not isinstance(content, list):
         raise ValueError(f"{path}: expected a list of tweets, found {type(content).__name__}")
     return [_parse_tweet(tweet, f"{path}: entry {number}") for number, tweet in enumerate(content, start=1)]

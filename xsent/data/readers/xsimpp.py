@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from xsent.data.readers.lines import read_lines
+from xsent.data.readers.lines import read_json, read_lines
 from xsent.data.readers.tatoeba import TestBitext, read_flores
 
 
@@ -66,13 +65,7 @@ class AugmentedFlores:
                 )
 
     def _read_error_types(self) -> dict[str, tuple[str, str]]:
-        path = Path(self.error_types)
-        if not path.is_file():
-            raise FileNotFoundError(f"{self.error_types}: expected a JSON file of error types, found none")
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{self.error_types}:{error.lineno}: expected JSON, found {error.msg}") from error
+        content = read_json(Path(self.error_types))
         if not isinstance(content, dict):
             raise ValueError(f"{self.error_types}: expected an object, found {type(content).__name__}")
         for text, entry in content.items():

@@ -15,7 +15,6 @@ from xsent.data.readers.lines import select_available
 from xsent.data.readers.muse import dictionary_files, read_dictionary
 from xsent.data.readers.tatoeba import TestBitext
 from xsent.data.test_sets.heldout import HeldOut
-from xsent.languages import to_iso639_3
 from xsent.text.codeswitch import CASINGS, switch_words
 
 log = logging.getLogger(__name__)
@@ -58,8 +57,7 @@ class CodeSwitched:
         """
         folder = Path(self.dictionaries)
         files = dictionary_files(folder)
-        requested = None if languages is None else [to_iso639_3(code) for code in languages]
-        select_available(requested, files, folder, "dictionary")
+        select_available(languages, files, folder, "dictionary")
         bitexts = [bitext for bitext in self.read(root, languages) if bitext.source_lang in files]
         if not bitexts:
             raise FileNotFoundError(f"no test set in {', '.join(sorted(files))}, the languages with a dictionary")
