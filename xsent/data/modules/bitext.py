@@ -96,13 +96,9 @@ class BitextData(TrainingData):
         self._strata = language_pairs(splits["train"])
         counts = np.bincount(columns.target_lang, minlength=len(self.language_codes))
         by_language = sorted(zip(counts.tolist(), self.language_codes, strict=True), reverse=True)
-        log.info(
-            "data=%s: %s pairs (%s): %s",
-            self.name,
-            f"{len(columns.source):,}",
-            ", ".join(f"{len(split.source):,} {name}" for name, split in splits.items()),
-            ", ".join(f"{language} {n:,}" for n, language in by_language if n),
-        )
+        sizes = ", ".join(f"{len(split.source):,} {name}" for name, split in splits.items())
+        languages = ", ".join(f"{language} {n:,}" for n, language in by_language if n)
+        log.info(f"data={self.name}: {len(columns.source):,} pairs ({sizes}): {languages}")
 
     def _check_languages(self, columns: Columns) -> None:
         requested = self.requested

@@ -24,20 +24,11 @@ from xsent.text.divergences.json_format import UNCHANGED, Divergence, to_json
 log = logging.getLogger(__name__)
 
 
-class TokenizedPair(Protocol):
-    """Token ids of a pair."""
-
-    @property
-    def words(self) -> NDArray[np.int32]:
-        """(T,) number of the word of each token, source words first; -1 on special tokens."""
-        ...
-
-
 class PairTokenizer(Protocol):
     """Tokenizer of a cross-encoder."""
 
     def tokenize(self, pairs: Sequence[WordPair]) -> Sequence[Any]:
-        """A ``TokenizedPair`` of each pair."""
+        """Ids of each pair, with ``words`` (T,): the word of each token, source words first; -1 on special tokens."""
         ...
 
     def collate(self, pairs: Sequence[Any]) -> PairTokens:
@@ -117,14 +108,11 @@ class DivergenceData(TrainingData):
             sizes["train"], sizes["valid"], unit=unit, advice=f"raise data.valid_seeds={self.sizes['valid']}"
         )
         self.records, self._items = table.records, items
+        seeds = ", ".join(f"{size:,} {split}" for split, size in self.sizes.items())
+        kinds = ", ".join(f"{sum(kind in group for group in table.groups):,} {kind}" for kind in self.kinds)
         log.info(
-            "data=%s: %s seeds (%s); %s; %s items of %s to train on",
-            self.name,
-            f"{len(table.groups):,}",
-            ", ".join(f"{size:,} {split}" for split, size in self.sizes.items()),
-            ", ".join(f"{sum(kind in group for group in table.groups):,} {kind}" for kind in self.kinds),
-            f"{sizes['train']:,}",
-            self.items,
+            f"data={self.name}: {len(table.groups):,} seeds ({seeds}); {kinds}; {sizes['train']:,} items of"
+            f" {self.items} to train on"
         )
 
     def digest(self) -> str:
@@ -141,11 +129,9 @@ class DivergenceData(TrainingData):
         released code does the same, which lowers its dev scores of divergence ranking.
         """
         items = self._items[split]
+        judged = zip(items.record, items.divergent == 0, strict=True)
         finer = [(self.records[number], True) for number in items.finer]
-        return finer + [
-            (self.records[number], not divergent)
-            for number, divergent in zip(items.record, items.divergent, strict=True)
-        ]
+        return finer + [(self.records[number], bool(equivalent)) for number, equivalent in judged]
 
     def sample_sentences(
         self, split: str, *, languages: Sequence[str] | None, per_language: int
@@ -189,7 +175,7 @@ class DivergenceData(TrainingData):
         return labels
 
 
-def _token_labels(record: Divergence, ids: TokenizedPair) -> NDArray[np.int64]:
+def _token_labels(record: Divergence, ids: Any) -> NDArray[np.int64]:
     """(T,) 1 if the token's word diverges; all ``IGNORED`` if truncation removed every divergent word."""
     words = np.array([label != UNCHANGED for label in (*record.source_labels, *record.target_labels)], dtype=np.int64)
     labels = np.where(ids.words >= 0, words[ids.words], IGNORED)

@@ -217,18 +217,9 @@ class ParaphraseData(TrainingData):
         group_sizes = torch.bincount(self.text_group)
         negatives = examples.negative_counts(self.own_negatives)
         log.info(
-            "data=%s: %s training examples in %s (%s have no paraphrase and are their own positive, %s are pairs of"
-            " equal texts); %s have own negatives, at most %s; %s texts in %s groups, the largest of %s; pairs of"
-            " label 1 and 0:\n%s",
-            self.name,
-            f"{len(examples.anchor):,}",
-            ", ".join(self.language_codes),
-            f"{int(lonely.sum()):,}",
-            f"{int((equal & ~lonely).sum()):,}",
-            f"{int((negatives > 0).sum()):,}",
-            f"{int(negatives.max(initial=0)):,}",
-            f"{len(self.texts):,}",
-            f"{int((group_sizes > 0).sum()):,}",
-            f"{int(group_sizes.max()):,}",
-            self._corpus.sizes,
+            f"data={self.name}: {len(examples.anchor):,} training examples in {', '.join(self.language_codes)}"
+            f" ({lonely.sum():,} have no paraphrase and are their own positive, {(equal & ~lonely).sum():,} are pairs"
+            f" of equal texts); {(negatives > 0).sum():,} have own negatives, at most {negatives.max(initial=0):,};"
+            f" {len(self.texts):,} texts in {(group_sizes > 0).sum():,} groups, the largest of {group_sizes.max():,};"
+            f" pairs of label 1 and 0:\n{self._corpus.sizes}"
         )

@@ -78,9 +78,7 @@ class UgcData(TrainingData):
         )
         self._set_splits(table)
         sizes = ", ".join(f"{len(rows):,} {split}" for split, rows in self.splits.items())
-        log.info(
-            "data=%s: %s sentences in %s (%s)", self.name, f"{len(self.texts):,}", ", ".join(self.language_codes), sizes
-        )
+        log.info(f"data={self.name}: {len(self.texts):,} sentences in {', '.join(self.language_codes)} ({sizes})")
 
     def _set_splits(self, table: SentenceTable) -> None:
         self.check_split_sizes(

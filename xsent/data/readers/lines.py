@@ -116,20 +116,16 @@ def read_columns(path: Path, *widths: int) -> list[tuple[str, list[str]]]:
         FileNotFoundError: no such file.
         ValueError: a line is not UTF-8 or has another number of columns, or the file is empty.
     """
-    rows = list(split_columns(path, *widths))
-    if not rows:
-        raise ValueError(f"{path}: expected at least 1 line, found an empty file")
-    return rows
-
-
-def split_columns(path: Path, *widths: int) -> Iterator[tuple[str, list[str]]]:
-    """As ``read_columns``, line by line; the file may be empty."""
+    rows = []
     for number, line in enumerate(read_lines(path), start=1):
         columns = line.split("\t")
         if len(columns) not in widths:
             expected = " or ".join(map(str, widths))
             raise ValueError(f"{path}:{number}: expected {expected} columns by TAB, found {len(columns)}")
-        yield f"{path}:{number}", columns
+        rows.append((f"{path}:{number}", columns))
+    if not rows:
+        raise ValueError(f"{path}: expected at least 1 line, found an empty file")
+    return rows
 
 
 def check_aligned(path: Path, lines: int, reference: Path, reference_lines: int) -> None:

@@ -107,12 +107,8 @@ def _read_part(ledger: RejectLedger, part: str, paths: dict[str, Path], has_ids:
     check_item_labels(rows)
     dropped = ", ".join(f"{lang} {n:,}" for lang, path in paths.items() if (n := len(files[path].dropped)))
     log.info(
-        "PAWS-X %s: %s rows in %s; dropped as untranslated (%s) or empty: %s",
-        part,
-        f"{len(rows):,}",
-        ", ".join(paths),
-        UNTRANSLATED,
-        dropped or "none",
+        f"PAWS-X {part}: {len(rows):,} rows in {', '.join(paths)}; dropped as untranslated ({UNTRANSLATED}) or empty:"
+        f" {dropped or 'none'}"
     )
     return rows
 

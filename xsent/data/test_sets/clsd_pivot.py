@@ -24,15 +24,6 @@ log = logging.getLogger(__name__)
 UNTRANSLATED = 0.5
 
 
-class Translation(Protocol):
-    """A translated text."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def truncated(self) -> bool: ...  # the text or its translation was too long for the model
-
-
 class Translator(Protocol):
     """Translates texts; ``xsent.models.translation.seq2seq.Translator`` implements it."""
 
@@ -42,8 +33,8 @@ class Translator(Protocol):
 
     def translate(
         self, texts: Sequence[str], *, source_lang: str, target_lang: str, progress: bool
-    ) -> Iterator[Mapping[int, Translation]]:
-        """Yield the translations of each batch, by index of the text."""
+    ) -> Iterator[Mapping[int, tuple[str, bool]]]:
+        """Yield the translations of each batch by index of the text, and whether a text or translation was too long."""
         ...
 
     def digest(self) -> str:
@@ -112,12 +103,8 @@ class Pivot:
             equal = sum(text in distractors for text, distractors in zip(clsd.target, clsd.distractors, strict=True))
             if equal:
                 log.info(
-                    "%s in %s: %s of %s items have a distractor that equals the translation; they count as errors"
-                    " (ties, unless another distractor is nearer)",
-                    _name(clsd),
-                    self.language,
-                    equal,
-                    f"{len(clsd.ids):,}",
+                    f"{_name(clsd)} in {self.language}: {equal} of {len(clsd.ids):,} items have a distractor that"
+                    " equals the translation; they count as errors (ties, unless another distractor is nearer)"
                 )
         return pivoted
 
@@ -220,28 +207,22 @@ class Pivot:
                 missing = [text for text in texts if digests[text] not in stored]
                 if missing:
                     log.info(
-                        "translating %s texts from %s to %s; %s are stored in %s",
-                        f"{len(missing):,}",
-                        source_lang,
-                        self.language,
-                        f"{len(texts) - len(missing):,}",
-                        file.path,
+                        f"translating {len(missing):,} texts from {source_lang} to {self.language};"
+                        f" {len(texts) - len(missing):,} are stored in {file.path}"
                     )
                 for batch in translator.translate(
                     missing, source_lang=source_lang, target_lang=self.language, progress=True
                 ):
                     records: list[dict[str, Any]] = [
-                        {"text": digests[missing[index]], "translation": new.text, "cut": new.truncated}
-                        for index, new in batch.items()
+                        {"text": digests[missing[index]], "translation": translation, "cut": truncated}
+                        for index, (translation, truncated) in batch.items()
                     ]
                     file.add(records)
                     stored |= {record["text"]: record for record in records}
-        if truncated := sum(stored[digest]["cut"] for digest in digests.values()):
+        if too_long := sum(stored[digest]["cut"] for digest in digests.values()):
             log.warning(
-                "%s of %s texts in %s, or their translations, were truncated at translator.max_length tokens",
-                f"{truncated:,}",
-                f"{len(texts):,}",
-                source_lang,
+                f"{too_long:,} of {len(texts):,} texts in {source_lang}, or their translations, were truncated at"
+                " translator.max_length tokens"
             )
         return {text: stored[digest]["translation"] for text, digest in digests.items()}
 

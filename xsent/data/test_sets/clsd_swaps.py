@@ -109,11 +109,9 @@ def _annotated_set(language: str, rows: Sequence[AnnotatedSwap], keep_equivalent
     swaps = [row for row in rows if row.operation == SWAP]
     equivalent = sum(row.equivalent == 1 for row in swaps)
     additions = len(rows) - len(swaps)
-    action = "kept" if keep_equivalent else "dropped"
     log.info(
-        "%s: %d annotated distractors, %d with one word swapped (%d of them mean the same and are %s), %d with an"
-        " addition",
-        *(language, len(rows), len(swaps), equivalent, action, additions),
+        f"{language}: {len(rows)} annotated distractors, {len(swaps)} with one word swapped ({equivalent} of them mean"
+        f" the same and are {'kept' if keep_equivalent else 'dropped'}), {additions} with an addition"
     )
     selected = [row for row in swaps if keep_equivalent or row.equivalent != 1]
     source_lang = OTHER_LANGUAGE[language]
@@ -190,11 +188,8 @@ def _compare(rows: Sequence[AnnotatedSwap], sets: Sequence[ClsdSet]) -> None:
                 f" those of {len(wrong)} of {len(compared)} rows are not those of the corpus"
             )
         if wrong:
-            log.log(
-                level,
-                "%d of %d annotated %s are not those of their corpus (%s); the annotated texts are used",
-                *(len(wrong), len(compared), kind, _names(wrong)),
-            )
+            counts = f"{len(wrong)} of {len(compared)} annotated {kind}"
+            log.log(level, f"{counts} are not those of their corpus ({_names(wrong)}); the annotated texts are used")
 
 
 # ---- by rule
@@ -236,8 +231,8 @@ def find_swaps(sets: Sequence[ClsdSet], tagger: Tagger) -> list[SwapSet]:
                 f"{name}: expected universal parts of speech such as NOUN of the tagger, found {unknown[0]!r}"
             )
         log.info(
-            "%s: %d distractors differ from their original in one token, %d more by an addition or a removal",
-            *(name, len(direction_swaps), additions),
+            f"{name}: {len(direction_swaps)} distractors differ from their original in one token, {additions} more by"
+            " an addition or a removal"
         )
         swap_sets.append(
             SwapSet(

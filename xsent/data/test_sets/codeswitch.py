@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -87,12 +87,9 @@ class CodeSwitched:
         with atomic_write(path) as file:
             file.write("original\tswitched\tenglish\n")
             file.writelines("\t".join(text.replace("\t", "\\t") for text in row) + "\n" for row in rows)
-        log.info(
-            "%s: %d sentences switched, %d left out without a word of the dictionary: %s",
-            *(bitext.name, len(rows), skipped, path),
-        )
-        source, target = [row[1] for row in rows], [row[2] for row in rows]
-        return TestBitext(bitext.name, bitext.source_lang, bitext.target_lang, source, target)
+        counts = f"{len(rows)} sentences switched, {skipped} left out without a word of the dictionary"
+        log.info(f"{bitext.name}: {counts}: {path}")
+        return replace(bitext, source=[row[1] for row in rows], target=[row[2] for row in rows])
 
     def _folder(self) -> Path:
         return Path(self.out)

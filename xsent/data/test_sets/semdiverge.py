@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import Any
 
 from xsent.batch import WordPair
 from xsent.data.readers.divergences import DivergenceSet
-from xsent.data.readers.lines import split_columns
+from xsent.data.readers.lines import read_columns
 from xsent.data.test_sets.refresd import check_sets
 
 SplitWords = Callable[[str, str], Sequence[str]]  # (sentence, ISO 639-3 code) -> its words
@@ -59,11 +59,7 @@ class _LazyPairs(Sequence[WordPair]):
             raise ValueError(f"{location}: expected a sentence in {language}, found {sentence!r}, which has no words")
         return words
 
-    @overload
-    def __getitem__(self, index: int) -> WordPair: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[WordPair]: ...
-    def __getitem__(self, index: int | slice) -> WordPair | list[WordPair]:
+    def __getitem__(self, index: Any) -> Any:
         return self._pairs[index]
 
     def __len__(self) -> int:
@@ -72,8 +68,6 @@ class _LazyPairs(Sequence[WordPair]):
 
 def _read_set(path: Path, name: str, words: SplitWords) -> DivergenceSet:
     rows = list(_read_rows(path))
-    if not rows:
-        raise ValueError(f"{path}: expected at least 1 pair, found none")
     _, source, target, labels = (list(column) for column in zip(*rows, strict=True))
     equivalent = [label == "1" for label in labels]
     return DivergenceSet(name, _LazyPairs(rows, words), source, target, equivalent, [""] * len(rows), None, 0)
@@ -81,7 +75,7 @@ def _read_set(path: Path, name: str, words: SplitWords) -> DivergenceSet:
 
 def _read_rows(path: Path) -> Iterator[tuple[str, str, str, str]]:
     """Location, English, French and label of each line."""
-    for location, columns in split_columns(path, 4):
+    for location, columns in read_columns(path, 4):
         english, french, label, agreement = (column.strip() for column in columns)
         for language, sentence in (("eng", english), ("fra", french)):
             if not sentence:
