@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -28,33 +28,32 @@ CHUNK = 8192
 
 
 class Encoder(nn.Module, ABC):
-    """Encodes sentences as vectors.
-
-    Attributes:
-        dim: size D of a sentence embedding.
-        padding_id: fills up a batch of ids; its value never changes a result.
-        pads: whether batches are padded. False: activations do not grow with tokens, so small batches save nothing.
-        cpu_token_budget, gpu_token_budget: padded tokens in a batch, in ``encode`` and in training; they never change
-            a result.
-        max_length: ids after which a sentence is truncated; None: no limit.
-        frozen_modules: stay in evaluation mode whatever ``train`` says (``xsent.models.freezing``).
-        empty_sentences: how many sentences of the last ``encode`` had no token; their vectors are 0.
-        can_save: whether ``save`` can write the encoder.
-    """
+    """Encodes sentences as vectors."""
 
     name: str
-    dim: int
-    padding_id: int = 0
-    pads: bool = True
-    # A batch should fit a CPU's cache and fill a GPU. Measured on a CPU: 1,024 tokens are a sixth faster than 2,048 and
-    # a half faster than 4,096; in training an eighth and two fifths faster, and as fast as 512.
+    dim: int  # size D of a sentence embedding
+    max_length: int | None = None  # ids after which a sentence is truncated; None: no limit
+    padding_id: int = 0  # fills up a batch of ids; its value never changes a result
+    pads: bool = (
+        True  # whether batches are padded. False: activations do not grow with tokens, small batches save nothing
+    )
+    # Padded tokens in a batch, in `encode` and in training; they never change a result. A batch should fit a CPU's cache
+    # and fill a GPU. Measured on a CPU: 1,024 tokens are a sixth faster than 2,048 and a half faster than 4,096; in
+    # training an eighth and two fifths faster, and as fast as 512.
     cpu_token_budget: int = 1024
     gpu_token_budget: int = 32_768
-    empty_sentences: int = 0
-    can_save: bool = False
-    max_length: int | None = None
-    frozen_modules: tuple[nn.Module, ...] = ()
+    can_save: bool = False  # whether `save` can write the encoder
+    empty_sentences: int = 0  # how many sentences of the last `encode` had no token; their vectors are 0
+    frozen_modules: tuple[
+        nn.Module, ...
+    ] = ()  # stay in evaluation mode whatever `train` says (`xsent.models.freezing`)
     _last_warning: tuple[int, int] | None = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        encoder = super().__new__(cls)
+        # A module must be initialised before the generated ``__init__`` of a dataclass assigns its parts.
+        nn.Module.__init__(encoder)
+        return encoder
 
     @abstractmethod
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -19,47 +20,30 @@ PREPROCESSING: dict[str, Callable[[str], str]] = {"none": str, "laser": normaliz
 PROJECTED_POOLINGS = ("max", "mean")  # of token embeddings after a token projection
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PooledEncoder(Encoder):
-    """Pools the token embeddings of a transformer, then projects and normalises.
+    """Pools the token embeddings of a transformer, then projects and normalises."""
 
-    Args:
-        transformer: gives token embeddings.
-        pooling: names of ``POOLING`` or ``pooler``; several are concatenated.
-        projection: maps the pooled vector; an empty ``nn.Sequential`` does nothing.
-        max_length: tokens after which a sentence is truncated, special ones included.
-        normalize: whether vectors get length one.
-    """
+    name: str
+    transformer: PreTrainedModel  # gives token embeddings
+    pooling: Sequence[str]  # names of `POOLING` or `pooler`; several are concatenated
+    projection: nn.Sequential  # maps the pooled vector; an empty one does nothing
+    max_length: int  # tokens after which a sentence is truncated, special ones included
+    normalize: bool  # whether vectors get length one
+    preprocessing: str = field(init=False, default="none")
 
-    max_length: int
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        transformer: PreTrainedModel,
-        pooling: Sequence[str],
-        projection: nn.Sequential,
-        max_length: int,
-        normalize: bool,
-    ) -> None:
-        super().__init__()
-        for pool in pooling:
+    def __post_init__(self) -> None:
+        for pool in self.pooling:
             if pool not in {*POOLING, POOLER}:
                 raise ValueError(f"encoder.pooling={pool}: expected one of {', '.join([*POOLING, POOLER])}")
-        if POOLER in pooling and getattr(transformer, "pooler", None) is None:
-            raise ValueError(f"encoder.pooling=pooler: {type(transformer).__name__} of {name} has no pooler")
-        self.name = name
-        self.transformer = transformer
-        self.pooling = tuple(pooling)
-        self.projection = projection
+        if POOLER in self.pooling and getattr(self.transformer, "pooler", None) is None:
+            raise ValueError(f"encoder.pooling=pooler: {type(self.transformer).__name__} of {self.name} has no pooler")
+        self.pooling = tuple(self.pooling)
         self.token_projection: nn.Linear | None = None
-        self.preprocessing = "none"
-        self.max_length = max_length
-        self.normalize = normalize
         self._can_switch_attention = True
         self._drop_unused_pooler()
-        linear = [layer for layer in projection if isinstance(layer, nn.Linear)]
-        self.dim = linear[-1].out_features if linear else transformer.config.hidden_size * len(self.pooling)
+        linear = [layer for layer in self.projection if isinstance(layer, nn.Linear)]
+        self.dim = linear[-1].out_features if linear else self.transformer.config.hidden_size * len(self.pooling)
 
     def set_preprocessing(self, preprocessing: str) -> None:
         """Normalise every sentence, but not the prompt, with a function of ``PREPROCESSING``."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,36 +23,15 @@ UNKNOWN = 0  # id of the unknown piece
 TOKENIZER = "tokenizer.json"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StaticEncoder(VectorTable):
-    """Mean of piece vectors, in any order.
+    """Mean of piece vectors, in any order."""
 
-    Args:
-        dim: size D of a vector.
-        vocab_size: pieces V of the tokenizer that ``fit_tokenizer`` trains, the unknown one included.
-        coverage: share of the text's characters that get a piece; the rarest do not.
-        lowercase: whether to lower-case the text.
-        max_length: pieces after which a sentence is truncated.
-        std, seed: as in ``VectorTable``.
-    """
-
-    max_length: int
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        dim: int,
-        vocab_size: int,
-        coverage: float,
-        lowercase: bool,
-        max_length: int,
-        std: float,
-        seed: int,
-    ) -> None:
-        super().__init__(name=name, dim=dim, std=std, seed=seed)
-        self.vocab_size, self.coverage, self.lowercase = vocab_size, coverage, lowercase
-        self.max_length = max_length
-        self.tokenizer: Tokenizer | None = None
+    vocab_size: int  # pieces V of the tokenizer that `fit_tokenizer` trains, the unknown one included
+    coverage: float  # share of the text's characters that get a piece; the rarest do not
+    lowercase: bool  # whether to lower-case the text
+    max_length: int  # pieces after which a sentence is truncated
+    tokenizer: Tokenizer | None = field(init=False, default=None)
 
     def fit_tokenizer(self, texts: Iterable[str]) -> None:
         """Train a unigram tokenizer and draw vectors for its pieces, unless there is a tokenizer.

@@ -5,28 +5,27 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from xsent.models.encoders.vector_table import VectorTable
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TinyEncoder(VectorTable):
     """Normalised mean of random vectors of a sentence's words and letter trigrams.
 
     Sentences with common words are similar, translations are not, so there is something to learn.
-
-    Args:
-        dim, seed: as in ``VectorTable``.
-        buckets: number of vectors that words and trigrams are hashed into.
-        max_length: words and trigrams after which a sentence is truncated.
     """
 
     can_save = False
 
-    def __init__(self, *, name: str, dim: int, buckets: int, max_length: int, seed: int) -> None:
-        super().__init__(name=name, dim=dim, std=1.0, seed=seed)
-        self.buckets = buckets
-        self.max_length = max_length
-        self._draw(buckets)
+    std: float = field(init=False, default=1.0)
+    buckets: int  # number of vectors that words and trigrams are hashed into
+    max_length: int  # words and trigrams after which a sentence is truncated
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._draw(self.buckets)
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         features = (_words_and_trigrams(sentence)[: self.max_length] for sentence in sentences)

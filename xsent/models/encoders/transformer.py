@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,48 +33,25 @@ from xsent.models.model_files import model_folder
 log = logging.getLogger(__name__)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SentenceEncoder(PooledEncoder):
-    """A pretrained transformer as a sentence encoder.
+    """A pretrained transformer as a sentence encoder."""
 
-    Args:
-        tokenizer: of the transformer's checkpoint.
-        prompt: put before every sentence.
+    tokenizer: PreTrainedTokenizerBase  # of the transformer's checkpoint
+    prompt: str  # put before every sentence
+    empty_ids: list[int] = field(init=False)  # of the empty sentence: prompt and special tokens
 
-    Attributes:
-        empty_ids: ids of the empty sentence: prompt and special tokens.
-    """
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        transformer: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        pooling: Sequence[str],
-        projection: nn.Sequential,
-        prompt: str,
-        max_length: int,
-        normalize: bool,
-    ) -> None:
-        super().__init__(
-            name=name,
-            transformer=transformer,
-            pooling=pooling,
-            projection=projection,
-            max_length=max_length,
-            normalize=normalize,
-        )
-        self.tokenizer = tokenizer
-        self.prompt = prompt
-        self.padding_id = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.padding_id = self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else 0
         # The Rust tokenizer gives the same ids as the Python wrapper, several times as fast.
-        self._backend = getattr(tokenizer, "backend_tokenizer", None)
+        self._backend = getattr(self.tokenizer, "backend_tokenizer", None)
         if self._backend is not None:
-            self._backend.enable_truncation(max_length)
+            self._backend.enable_truncation(self.max_length)
             self._backend.no_padding()
         self.empty_ids = self.prompted_ids([""])[0]
-        if (length := len(self.empty_ids)) >= max_length:
-            raise ValueError(f"encoder.max_length={max_length}: prompt and special tokens alone take {length}")
+        if (length := len(self.empty_ids)) >= self.max_length:
+            raise ValueError(f"encoder.max_length={self.max_length}: prompt and special tokens alone take {length}")
 
     @classmethod
     def load(
@@ -120,6 +98,9 @@ class SentenceEncoder(PooledEncoder):
         tokenizer = AutoTokenizer.from_pretrained(str(settings.transformer), trust_remote_code=trust_remote_code)
         if settings.lowercase:
             _lowercase(tokenizer, name)
+        limit = max_input_length(transformer, tokenizer)
+        if max_length is not None and max_length > limit:
+            raise ValueError(f"encoder.max_length={max_length}: expected at most {limit} tokens for {name}")
         if projection is not None:
             linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
             width = transformer.config.hidden_size if token_projection is None else token_projection.out_features
@@ -131,7 +112,7 @@ class SentenceEncoder(PooledEncoder):
             pooling=poolings,
             projection=layers,
             prompt=settings.prompt if prompt is None else prompt,
-            max_length=_max_length(max_length, settings.max_length, transformer, tokenizer, name),
+            max_length=max_length or min(settings.max_length or int(tokenizer.model_max_length), limit),
             normalize=settings.normalize if normalize is None else normalize,
         )
         if token_projection is not None:
@@ -266,19 +247,6 @@ def _load_transformer(folder: str, name: str, pooling: Sequence[str], trust_remo
         hint = "; choose encoder.pooling=cls or mean" if POOLER in pooling else ""
         raise ValueError(f"{folder}: the checkpoint lacks {_shorten(needed)}: they would be random{hint}")
     return transformer  # type: ignore[no-any-return]
-
-
-def _max_length(
-    requested: int | None,
-    of_folder: int | None,
-    transformer: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    name: str,
-) -> int:
-    limit = max_input_length(transformer, tokenizer)
-    if requested is not None and requested > limit:
-        raise ValueError(f"encoder.max_length={requested}: expected at most {limit} tokens for {name}")
-    return requested or min(of_folder or int(tokenizer.model_max_length), limit)
 
 
 def _lowercase(tokenizer: PreTrainedTokenizerBase, name: str) -> None:

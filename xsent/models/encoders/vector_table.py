@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -18,25 +19,21 @@ from xsent.similarity import unit
 CONFIG, VECTORS = "config.json", "vectors.safetensors"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class VectorTable(Encoder):
-    """Normalised mean of the vectors of a sentence's ids, in any order.
-
-    Args:
-        dim: size D of a vector.
-        std, seed: of the normal distribution of the initial vectors.
-    """
+    """Normalised mean of the vectors of a sentence's ids, in any order."""
 
     can_save = True
     pads = False
     cpu_token_budget = gpu_token_budget = 131_072  # no matrix products, no padding: large batches cost nothing
 
-    def __init__(self, *, name: str, dim: int, std: float, seed: int) -> None:
-        super().__init__()
-        self.name = name
-        self.dim = dim
-        self.std = std
-        self.seed = seed
-        self.vectors = nn.Parameter(torch.zeros(0, dim))  # (V, D) once V is known
+    name: str
+    dim: int  # size D of a vector
+    std: float  # this and the seed: of the normal distribution of the initial vectors
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.vectors = nn.Parameter(torch.zeros(0, self.dim))  # (V, D) once V is known
 
     def forward(self, tokens: Tokens) -> Tensor:
         mask = tokens.attention_mask.bool()  # (B, T)

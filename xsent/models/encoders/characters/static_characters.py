@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ CHUNK = 1024  # sentences hashed together; arrays of some 40 bytes per character
 CONFIG_KEYS = ("dim", "sizes", "buckets", "max_length")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StaticCharacterEncoder(VectorTable):
     """Mean of the vectors of a sentence's character n-grams and words.
 
@@ -23,33 +25,26 @@ class StaticCharacterEncoder(VectorTable):
     are hashed to ids, and several may share one. With n-grams of three characters every character but white space has
     a vector, including a single emoji.
 
-    Args:
-        dim: size D of a vector.
-        sizes: of the n-grams, in characters; words have no limit.
-        buckets: number of vectors V that n-grams and words are hashed into.
-        max_length: n-grams and words after which a sentence is truncated.
-        std, seed: as in ``VectorTable``.
-
     Source:
         Bojanowski et al. 2017 (arXiv:1607.04606) hash n-grams within words. Differs from the paper: n-grams cross
         spaces, because users omit and add them.
     """
 
-    max_length: int
+    sizes: Sequence[int]  # of the n-grams, in characters; words have no limit
+    buckets: int  # number of vectors V that n-grams and words are hashed into
+    max_length: int  # n-grams and words after which a sentence is truncated
 
-    def __init__(
-        self, *, name: str, dim: int, sizes: Sequence[int], buckets: int, max_length: int, std: float, seed: int
-    ) -> None:
-        super().__init__(name=name, dim=dim, std=std, seed=seed)
-        if not sizes or min(sizes) < 1:
-            raise ValueError(f"encoder.sizes={list(sizes)}: expected sizes of n-grams, 1 or more")
-        if not 1 <= buckets <= 2**31:
-            raise ValueError(f"encoder.buckets={buckets}: expected 1 to 2^31 vectors")
-        if max_length < 1:
-            raise ValueError(f"encoder.max_length={max_length}: expected 1 or more n-grams")
-        self.sizes, self.buckets, self.max_length = tuple(sorted(set(sizes))), buckets, max_length
-        self._integers = np.arange(buckets).astype(object)
-        self._draw(buckets)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.sizes or min(self.sizes) < 1:
+            raise ValueError(f"encoder.sizes={list(self.sizes)}: expected sizes of n-grams, 1 or more")
+        if not 1 <= self.buckets <= 2**31:
+            raise ValueError(f"encoder.buckets={self.buckets}: expected 1 to 2^31 vectors")
+        if self.max_length < 1:
+            raise ValueError(f"encoder.max_length={self.max_length}: expected 1 or more n-grams")
+        self.sizes = tuple(sorted(set(self.sizes)))
+        self._integers = np.arange(self.buckets).astype(object)
+        self._draw(self.buckets)
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         starts = range(0, len(sentences), CHUNK)
