@@ -32,21 +32,18 @@ class Encoder(nn.Module, ABC):
 
     name: str
     dim: int  # size D of a sentence embedding
-    max_length: int | None = None  # ids after which a sentence is truncated; None: no limit
+    # Ids after which a sentence is truncated; None: no limit. Dataclasses redefine it with `field()`, to have no default.
+    max_length: int | None = None
     padding_id: int = 0  # fills up a batch of ids; its value never changes a result
-    pads: bool = (
-        True  # whether batches are padded. False: activations do not grow with tokens, small batches save nothing
-    )
-    # Padded tokens in a batch, in `encode` and in training; they never change a result. A batch should fit a CPU's cache
-    # and fill a GPU. Measured on a CPU: 1,024 tokens are a sixth faster than 2,048 and a half faster than 4,096; in
-    # training an eighth and two fifths faster, and as fast as 512.
+    pads: bool = True  # whether batches are padded; if not, small batches save no memory
+    # Padded tokens in a batch, in `encode` and in training; they never change a result. A batch should fit a CPU's
+    # cache and fill a GPU. Measured on a CPU: 1,024 tokens are a sixth faster than 2,048 and a half faster than 4,096;
+    # in training an eighth and two fifths faster, and as fast as 512.
     cpu_token_budget: int = 1024
     gpu_token_budget: int = 32_768
     can_save: bool = False  # whether `save` can write the encoder
     empty_sentences: int = 0  # how many sentences of the last `encode` had no token; their vectors are 0
-    frozen_modules: tuple[
-        nn.Module, ...
-    ] = ()  # stay in evaluation mode whatever `train` says (`xsent.models.freezing`)
+    frozen_modules: tuple[nn.Module, ...] = ()  # stay in evaluation mode, see `xsent.models.freezing`
     _last_warning: tuple[int, int] | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

@@ -28,7 +28,7 @@ class PooledEncoder(Encoder):
     transformer: PreTrainedModel  # gives token embeddings
     pooling: Sequence[str]  # names of `POOLING` or `pooler`; several are concatenated
     projection: nn.Sequential  # maps the pooled vector; an empty one does nothing
-    max_length: int  # tokens after which a sentence is truncated, special ones included
+    max_length: int = field()  # tokens after which a sentence is truncated, special ones included
     normalize: bool  # whether vectors get length one
     preprocessing: str = field(init=False, default="none")
 

@@ -30,7 +30,7 @@ class StaticEncoder(VectorTable):
     vocab_size: int  # pieces V of the tokenizer that `fit_tokenizer` trains, the unknown one included
     coverage: float  # share of the text's characters that get a piece; the rarest do not
     lowercase: bool  # whether to lower-case the text
-    max_length: int  # pieces after which a sentence is truncated
+    max_length: int = field()  # pieces after which a sentence is truncated
     tokenizer: Tokenizer | None = field(init=False, default=None)
 
     def fit_tokenizer(self, texts: Iterable[str]) -> None:

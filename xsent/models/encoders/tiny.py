@@ -21,7 +21,7 @@ class TinyEncoder(VectorTable):
 
     std: float = field(init=False, default=1.0)
     buckets: int  # number of vectors that words and trigrams are hashed into
-    max_length: int  # words and trigrams after which a sentence is truncated
+    max_length: int = field()  # words and trigrams after which a sentence is truncated
 
     def __post_init__(self) -> None:
         super().__post_init__()

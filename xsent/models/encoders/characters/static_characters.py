@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +32,7 @@ class StaticCharacterEncoder(VectorTable):
 
     sizes: Sequence[int]  # of the n-grams, in characters; words have no limit
     buckets: int  # number of vectors V that n-grams and words are hashed into
-    max_length: int  # n-grams and words after which a sentence is truncated
+    max_length: int = field()  # n-grams and words after which a sentence is truncated
 
     def __post_init__(self) -> None:
         super().__post_init__()
