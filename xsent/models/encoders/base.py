@@ -32,7 +32,7 @@ class Encoder(nn.Module, ABC):
 
     name: str
     dim: int  # size D of a sentence embedding
-    # Ids after which a sentence is truncated; None: no limit. Dataclasses redefine it with `field()`, to have no default.
+    # Ids after which a sentence is truncated; None: no limit. Dataclasses redefine it with `field()`: no default.
     max_length: int | None = None
     padding_id: int = 0  # fills up a batch of ids; its value never changes a result
     pads: bool = True  # whether batches are padded; if not, small batches save no memory
