@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from xsent.models.heads import DisentanglingHeads
+from xsent.models.encoders.disentangled import DisentanglingHeads
 from xsent.models.pooling import POOLING
 
 

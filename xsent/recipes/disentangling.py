@@ -31,8 +31,7 @@ from xsent.losses import (
 from xsent.losses.dream import with_half_batch, with_partners
 from xsent.losses.partners import any_partner, same_language_partners
 from xsent.models.encoders.base import Encoder
-from xsent.models.encoders.disentangled import SPACES, DisentangledEncoder, split_spaces
-from xsent.models.heads import DisentanglingHeads
+from xsent.models.encoders.disentangled import SPACES, DisentangledEncoder, DisentanglingHeads, split_spaces
 from xsent.recipes.base import SentenceRecipe
 
 HOSTS = ("dream", "meat")

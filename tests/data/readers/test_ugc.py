@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from xsent.data.readers.ugc import ROCSMT_NOISY, ROCSMT_STANDARD, read_lexnorm, read_rocsmt
-from xsent.data.test_sets.xsimpp_negatives import GeneratedNegatives, PublishedNegatives
+from xsent.data.readers.xsimpp import AugmentedFlores
+from xsent.data.test_sets.ugc import GeneratedNegatives
 from xsent.jobs.synthesis.augment import augment_file
 
 # ---- RoCS-MT
@@ -177,16 +178,17 @@ def test_made_negatives_are_those_that_the_command_writes(tmp_path: Path) -> Non
     assert generated.made_from == {text: (negative["src"], negative["errtype"]) for text, negative in entries.items()}
     assert 0 < len(generated.augmented) <= 6  # two sentences can be changed, three times at most
 
-    published = PublishedNegatives(augmented=str(written.augmented), error_types=str(written.error_types))
-    assert published.negatives_of(ENGLISH, "eng.dev") == generated
+    published = AugmentedFlores(augmented=str(written.augmented), error_types=str(written.error_types))
+    published.check_sources(set(ENGLISH), "eng.dev")
+    assert published.files == generated
 
 
 def test_published_negatives_of_other_sentences_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("It is good.\n")
     (tmp_path / "b").write_text(json.dumps({"It is good.": {"src": "It is not good.", "errtype": "x"}}))
-    published = PublishedNegatives(augmented=str(tmp_path / "a"), error_types=str(tmp_path / "b"))
+    published = AugmentedFlores(augmented=str(tmp_path / "a"), error_types=str(tmp_path / "b"))
     with pytest.raises(ValueError, match=r"no English line in eng.dev"):
-        published.negatives_of(["Something else."], "eng.dev")
+        published.check_sources({"Something else."}, "eng.dev")
 
 
 def test_a_number_of_negatives_below_zero_is_an_error() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import config
-from xsent.data.test_sets.ugc import UgcSets
-from xsent.data.test_sets.xsimpp_negatives import GeneratedNegatives
+from xsent.data.test_sets.ugc import GeneratedNegatives, UgcSets
 from xsent.run.build import build
 from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Noiser
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from xsent.evaluation.mteb.local_tasks import with_script
 from xsent.evaluation.mteb.model import CachedEncoding, MtebModel
-from xsent.models.encoders.disentangled import DisentangledEncoder
+from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
 from xsent.models.encoders.static import StaticEncoder
-from xsent.models.heads import DisentanglingHeads
 
 pytest.importorskip("mteb", reason="mteb is not installed: pip install 'xsent[mteb]'")
 

@@ -12,13 +12,12 @@ import pytest
 import torch
 
 from tests.models.small import small_encoder
-from xsent.models.encoders.disentangled import DisentangledEncoder
+from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
 from xsent.models.encoders.static import StaticEncoder
 from xsent.models.export.check import OPTIONS, TEXTS, VECTORS, CheckedExport, CheckResult, check_folder, main
 from xsent.models.export.hard_inputs import HARD_INPUTS
 from xsent.models.export.onnx_graph import MODEL, write_onnx
 from xsent.models.export.pipeline import Pipeline, build_pipeline, expected_vectors, write_pipeline
-from xsent.models.heads import DisentanglingHeads
 from xsent.reporting.model_card import About, Exported, model_card
 
 pytest.importorskip("sentence_transformers")

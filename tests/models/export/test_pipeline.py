@@ -12,7 +12,7 @@ from torch import nn
 
 from tests.models.small import WORDS, load_encoder, small_encoder
 from xsent.models.encoders.characters.static_characters import StaticCharacterEncoder
-from xsent.models.encoders.disentangled import DisentangledEncoder
+from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
 from xsent.models.encoders.static import StaticEncoder
 from xsent.models.export.pipeline import (
     Pipeline,
@@ -22,7 +22,6 @@ from xsent.models.export.pipeline import (
     expected_vectors,
     write_pipeline,
 )
-from xsent.models.heads import DisentanglingHeads
 
 sentence_transformers = pytest.importorskip("sentence_transformers")
 

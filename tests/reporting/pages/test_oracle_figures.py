@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from xsent.data.readers.tatoeba import TestBitext
-from xsent.models.encoders.disentangled import DisentangledEncoder
+from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
 from xsent.models.encoders.static import StaticEncoder
-from xsent.models.heads import DisentanglingHeads
 from xsent.reporting.pages.oracle_figures import study_figures
 
 ENGLISH = ["a dog", "a cat", "the house", "a red car", "two birds", "my name", "good night", "thank you"]

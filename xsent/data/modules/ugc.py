@@ -18,8 +18,7 @@ from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.labelled_splits import check_shares
 from xsent.data.sampling.sentence_table import SentenceReader, SentenceTable, read_sentence_table
 from xsent.data.stores.embeddings import EmbeddingStore
-from xsent.data.stores.noisy_texts import noisy_texts
-from xsent.data.stores.tokens import TokenStore, store_of, tokenize_once
+from xsent.data.stores.tokens import TokenStore, noisy_texts, store_of, tokenize_once
 from xsent.text.noise import Noiser
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Test sets of noisy sentences: natural noise of RoCS-MT and LexNorm, synthetic noise on FLORES."""
+"""Test sets of noisy sentences (RoCS-MT, LexNorm, synthetic noise on FLORES) and hard negatives for xSIM++."""
 
 from __future__ import annotations
 
@@ -6,15 +6,60 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm import tqdm
 
 from xsent.data.readers.lines import read_lines
 from xsent.data.readers.ugc import UgcSet, read_lexnorm, read_rocsmt, ugc_set
-from xsent.data.test_sets.xsimpp_negatives import GeneratedNegatives, Negatives, PublishedNegatives
+from xsent.data.readers.xsimpp import AugmentedFlores
 from xsent.distributed import rank
 from xsent.languages import to_iso639_3
+from xsent.text.english.entities import NameCollector, Names
 from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Noiser
+from xsent.text.xsimpp_negatives import augment
+
+
+class Negatives(NamedTuple):
+    """Sentences that differ little from a standard sentence and mean something else."""
+
+    augmented: list[str]  # distinct, none is a standard sentence
+    made_from: dict[str, tuple[str, str]]  # hard negative -> (standard sentence, error type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneratedNegatives:
+    """Generates the negatives that ``xsent augment`` would write for the same English sentences."""
+
+    seed: int  # this and the next two: as in `augment`
+    per_number: int
+    per_entity: int
+    max_per_sentence: int | None  # causality first, then numbers, then entities; None is no cap
+
+    def __post_init__(self) -> None:
+        for option in ("per_number", "per_entity", "max_per_sentence"):
+            value = getattr(self, option)
+            if value is not None and value < 0:
+                raise ValueError(f"evaluator.read.negatives.{option}={value}: expected at least 0")
+
+    def __call__(self, standard: Sequence[str]) -> Negatives:
+        """Negatives of the sentences; a sentence that no rule changes has none."""
+        distinct = list(dict.fromkeys(standard))
+        collector = NameCollector()
+        for sentence in distinct:
+            collector.add(sentence)
+        names = Names(collector.names())
+        used = set(distinct)
+        made_from: dict[str, tuple[str, str]] = {}
+        for sentence in tqdm(
+            distinct, desc="hard negatives", unit=" sentences", delay=2, leave=False, disable=rank() > 0
+        ):
+            negatives = augment(sentence, names, seed=self.seed, per_number=self.per_number, per_entity=self.per_entity)
+            new = [negative for negative in negatives if negative.text not in used]
+            for negative in new[: self.max_per_sentence]:
+                used.add(negative.text)
+                made_from[negative.text] = sentence, negative.error_type
+        return Negatives(list(made_from), made_from)
 
 
 @dataclass(kw_only=True)
@@ -57,9 +102,6 @@ class UgcSets:
             )
         self.transforms = list(dict.fromkeys(self.transforms))
         self.language = to_iso639_3(self.language)
-        self.published: PublishedNegatives | None = None
-        if self.flores_augmented is not None and self.flores_error_types is not None:
-            self.published = PublishedNegatives(augmented=self.flores_augmented, error_types=self.flores_error_types)
 
     def __call__(self, root: str | None, names: Sequence[str] | None) -> list[UgcSet]:
         """All sets; ``root`` and ``names`` are not used: each source has a path of its own.
@@ -75,7 +117,11 @@ class UgcSets:
             sets.append(read_lexnorm(self.lexnorm, lower_case=self.lexnorm_lower_case, language=self.language))
         # Read and check all files before the slow generation.
         path, clean = self._read_flores(self.flores) if self.flores is not None else (Path(), [])
-        published = self.published.negatives_of(clean, str(path)) if self.published and clean else None
+        published = None
+        if clean and self.flores_augmented is not None and self.flores_error_types is not None:
+            augmented_flores = AugmentedFlores(augmented=self.flores_augmented, error_types=self.flores_error_types)
+            augmented_flores.check_sources(set(clean), str(path))
+            published = Negatives(*augmented_flores.files)
         sets = [_add_negatives(natural, self._generate(natural.standard)) for natural in sets]
         if clean:
             negatives = published or self._generate(clean)

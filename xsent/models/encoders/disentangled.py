@@ -1,20 +1,51 @@
-"""Frozen encoder with disentangling heads: original, meaning and language vectors of sentences."""
+"""Disentangling heads, and a frozen encoder with them: original, meaning and language vectors of sentences."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from xsent.batch import Parts
 from xsent.models.batching import hash_tensors
 from xsent.models.encoders.base import Encoder
-from xsent.models.heads import DisentanglingHeads
 
 SPACES = ("original", "meaning", "language")
 CHUNK = 16_384  # rows that pass the heads together
+
+
+class DisentanglingHeads(nn.Module):
+    """Two maps of a sentence embedding: meaning and language.
+
+    Args:
+        dim: size D of the embedding and of both parts.
+        hidden: sizes of hidden layers, with tanh between them; empty: one affine map each.
+
+    Source:
+        Ki, Park, Kim 2024 call them multi-layer perceptrons; all released code has one affine layer.
+    """
+
+    def __init__(self, dim: int, hidden: Sequence[int]) -> None:
+        super().__init__()
+        self.meaning = mlp(dim, hidden)
+        self.language = mlp(dim, hidden)
+
+    def forward(self, embeddings: Tensor) -> Parts:
+        """(B, D) -> two times (B, D)."""
+        return Parts(self.meaning(embeddings), self.language(embeddings))
+
+
+def mlp(dim: int, hidden: Sequence[int]) -> nn.Module:
+    """Affine maps from ``dim`` over the hidden sizes back to ``dim``, tanh between them."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise([dim, *hidden, dim]):
+        layers += [nn.Linear(inputs, outputs), nn.Tanh()]
+    layers.pop()
+    return layers[0] if len(layers) == 1 else nn.Sequential(*layers)
 
 
 @dataclass(frozen=True, eq=False)
