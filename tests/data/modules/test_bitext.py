@@ -26,18 +26,11 @@ OPTIONS: dict[str, Any] = {
     "root": None,
     "languages": None,
     "drop_origins": [],
-    "max_pairs_per_language": None,
-    "max_pairs": None,
-    "temperature": 1.0,
-    "valid_share": 0.1,
-    "test_share": 0.1,
     "paper_split": False,
-    "global_batch_size": 16,
-    "num_workers": 0,
-    "seed": 1,
-    "strict": False,
     "cache_dir": "unused",
 }
+OPTIONS |= {"max_pairs_per_language": None, "max_pairs": None, "temperature": 1.0, "valid_share": 0.1}
+OPTIONS |= {"test_share": 0.1, "global_batch_size": 16, "num_workers": 0, "seed": 1, "strict": False}
 
 
 def made_up(n: int = 200, languages: Sequence[str] = ("deu", "fra")) -> list[SentencePair]:
@@ -170,34 +163,32 @@ def test_sentences_for_a_tokenizer_are_even_over_the_languages_and_only_of_train
 # ---- what is wrong
 
 
-def test_a_batch_larger_than_the_data_is_an_error_with_both_numbers() -> None:
-    with pytest.raises(ValueError, match=r"data\.global_batch_size=500 pairs is larger than the training split of 3"):
-        read(global_batch_size=500)
-
-
-def test_a_language_with_a_single_pair_is_named() -> None:
-    with pytest.raises(ValueError, match=r"grn has a single pair.*data\.languages="):
-        read([*made_up(), SentencePair("a", "b", "eng", "grn", "", "f", 1)])
-
-
-def test_a_language_the_data_do_not_have_is_named_with_those_they_have() -> None:
-    with pytest.raises(ValueError, match=r"data\.languages has jpn, the data have eng, deu$"):
-        read(languages=["de", "ja"])
+@pytest.mark.parametrize(
+    ("pairs", "options", "message"),
+    [
+        (
+            made_up(),
+            {"global_batch_size": 500},
+            r"data\.global_batch_size=500 pairs is larger than the training split of 3",
+        ),
+        (
+            [*made_up(), SentencePair("a", "b", "eng", "grn", "", "f", 1)],
+            {},
+            r"grn has a single pair.*data\.languages=",
+        ),
+        (made_up(), {"languages": ["de", "ja"]}, r"data\.languages has jpn, the data have eng, deu$"),
+        ([], {}, r"no usable pair.*0 of 0 lines rejected"),
+        (made_up(), {"valid_share": 1e-6}, r"for validation, at least 2 are needed; raise data\.valid_share"),
+    ],
+)
+def test_data_that_do_not_suffice_are_refused(pairs: list[SentencePair], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read(pairs, **options)
 
 
 def test_a_language_that_does_not_exist_is_an_error_before_anything_is_read() -> None:
     with pytest.raises(ValueError, match="unknown language 'deutsch'"):
         data_of([], languages=["deutsch"])
-
-
-def test_no_usable_pair_is_an_error_that_tells_of_the_rejects() -> None:
-    with pytest.raises(ValueError, match=r"no usable pair.*0 of 0 lines rejected"):
-        read([])
-
-
-def test_too_little_for_validation_names_the_option() -> None:
-    with pytest.raises(ValueError, match=r"for validation, at least 2 are needed; raise data\.valid_share"):
-        read(valid_share=1e-6)
 
 
 @pytest.mark.parametrize("shares", [(0.0, 0.1), (0.5, 0.5), (1.2, 0.0), (0.1, -0.1)])

@@ -22,15 +22,10 @@ OPTIONS: dict[str, Any] = {
     "kinds": FOUR,
     "sampling": "ranking",
     "items": "pairs",
-    "train_seeds": 6,
-    "valid_seeds": 2,
-    "test_seeds": 2,
     "source_lang": "eng",
     "target_lang": "fra",
-    "global_batch_size": 4,
-    "num_workers": 0,
-    "seed": 1,
 }
+OPTIONS |= {"train_seeds": 6, "valid_seeds": 2, "test_seeds": 2, "global_batch_size": 4, "num_workers": 0, "seed": 1}
 
 
 def record(seed: int, kind: str) -> Divergence:
@@ -116,11 +111,6 @@ def test_independent_items_have_no_divergence_of_a_seed_that_is_shown_or_held_ou
     assert kinds_of(judged) == kinds_of(as_many)
 
 
-def test_independent_items_without_other_seeds_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"needs 6 divergences of kind subtree_deletion .* found 2; give a smaller"):
-        data(write(tmp_path / "d.jsonl"), sampling="single", kinds=["subtree_deletion"], items="independent")
-
-
 def test_what_is_held_out_is_the_same_whatever_is_trained_on(tmp_path: Path) -> None:
     lines = [to_json(record(seed, kind)) for seed in range(14) for kind in ("seed", *FOUR[seed % 2 :])]
     (tmp_path / "d.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -144,14 +134,6 @@ def test_a_pair_whose_divergent_words_were_cut_off_is_not_tagged(tmp_path: Path)
     module.tokenize(OnePiecePerWord(limit=2))  # [CLS] and the first source word, which is as it was
     batch = next(iter(module.train_dataloader()))
     assert (batch.token_labels == IGNORED).all()
-
-
-def test_training_goes_on_where_it_was(tmp_path: Path) -> None:
-    module = data(write(tmp_path / "d.jsonl"))
-    module.tokenize(OnePiecePerWord())
-    rows = [batch.pairs.row.tolist() for batch in module.train_dataloader()]
-    module.batches_seen = 2
-    assert [batch.pairs.row.tolist() for batch in module.train_dataloader()] == rows[2:]
 
 
 def test_another_seed_samples_others_and_the_same_seed_the_same(tmp_path: Path) -> None:
@@ -193,14 +175,27 @@ def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: dict[st
         DivergenceData(root=str(tmp_path / "d.jsonl"), **OPTIONS | options)
 
 
-def test_too_few_seeds_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"d.jsonl: 9 seeds with a divergence; data.train_seeds=6, .* need 10"):
-        data(write(tmp_path / "d.jsonl", seeds=9))
-
-
-def test_kinds_that_the_file_lacks_are_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"4 items of data.kinds=insert is larger than the training split of 0"):
-        data(write(tmp_path / "d.jsonl"), sampling="single", kinds=["insert"])
+@pytest.mark.parametrize(
+    ("seeds", "options", "message"),
+    [
+        (9, {}, r"d.jsonl: 9 seeds with a divergence; data.train_seeds=6, .* need 10"),
+        (
+            12,
+            {"sampling": "single", "kinds": ["insert"]},
+            r"4 items of data.kinds=insert is larger than the training split of 0",
+        ),
+        (
+            12,
+            {"sampling": "single", "kinds": ["subtree_deletion"], "items": "independent"},
+            r"needs 6 divergences of kind subtree_deletion .* found 2; give a smaller",
+        ),
+    ],
+)
+def test_a_file_that_does_not_suffice_is_refused(
+    tmp_path: Path, seeds: int, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        data(write(tmp_path / "d.jsonl", seeds=seeds), **options)
 
 
 @pytest.mark.parametrize(

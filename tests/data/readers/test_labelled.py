@@ -67,15 +67,19 @@ def test_unusable_lines_go_to_the_ledger_and_stop_a_strict_reading(tmp_path: Pat
         read(tmp_path, strict=True)
 
 
-def test_a_label_other_than_0_and_1_is_an_error_even_where_the_ledger_takes_the_rest(tmp_path: Path) -> None:
-    (tmp_path / "train.tsv").write_text("a\tb\t1\nc\td\t0.5\n")
-    with pytest.raises(ValueError, match=r"train\.tsv:2: expected label 0 .* or 1 .*, found '0\.5'"):
-        read(tmp_path)
-
-
-def test_a_language_that_does_not_exist_is_an_error_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "train.tsv").write_text("a\tb\t1\tg\teng\tdeutsch\n")
-    with pytest.raises(ValueError, match=r"train\.tsv:1: unknown language 'deutsch'"):
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("c\td\t0.5", r"train\.tsv:2: expected label 0 .* or 1 .*, found '0\.5'"),
+        ("a\tb\t1\tg\teng\tdeutsch", r"train\.tsv:2: unknown language 'deutsch'"),
+    ],
+)
+def test_a_wrong_label_or_language_is_an_error_even_where_the_ledger_takes_the_rest(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    header = "s1\ts2\tlabel" + "\tg\tl1\tl2" * (line.count("\t") > 2)
+    (tmp_path / "train.tsv").write_text(f"{header}\n{line}\n")
+    with pytest.raises(ValueError, match=message):
         read(tmp_path)
 
 

@@ -38,15 +38,9 @@ def test_broken_utf8_goes_to_the_ledger_and_the_other_lines_keep_their_numbers()
     assert ledger.lines == 3
 
 
-def test_a_test_file_with_broken_utf8_is_an_error_with_file_and_line(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"a\n\xff\n")
-    with pytest.raises(ValueError, match=r"f:2: broken UTF-8"):
-        read_lines(tmp_path / "f")
-
-
 def test_broken_utf8_in_a_test_file_is_not_put_down_to_an_option_nobody_set(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\n\xff\n")
-    with pytest.raises(ValueError, match=r"found byte 0xff at position 0; no line of this file may be left out$"):
+    with pytest.raises(ValueError, match="f:2: broken UTF-8, found byte 0xff at position 0; no line of this file may"):
         read_lines(tmp_path / "f")
 
 

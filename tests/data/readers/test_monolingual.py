@@ -33,11 +33,6 @@ def test_a_folder_is_read_file_by_file_packed_or_not(tmp_path: Path) -> None:
     ]
 
 
-def test_a_line_ends_at_a_newline_and_nowhere_else(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one\u2028line\r\nanother\n", encoding="utf-8", newline="")
-    assert [sentence.text for sentence in read(tmp_path / "a.txt")[0]] == ["one\u2028line", "another"]
-
-
 def test_lines_that_are_no_sentence_go_to_the_ledger(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_bytes(b"x\tgood\nonly one\ny\t \nz\t\xff\n")
     sentences, ledger = read(tmp_path / "a.tsv", column=1)

@@ -49,22 +49,20 @@ def test_a_language_without_files_is_named_with_those_there_are(tatoeba: Path) -
         read_tatoeba(str(tatoeba), ["deu", "fra"])
 
 
-def test_sides_of_different_length_are_an_error_with_both_counts(tatoeba: Path) -> None:
-    write(tatoeba / "tatoeba.deu-eng.deu", "1", "2", "3")
-    with pytest.raises(ValueError, match=r"deu has 3 lines, .*eng has 2"):
-        read_tatoeba(str(tatoeba), ["deu"])
-
-
-def test_a_missing_side_is_named(tatoeba: Path) -> None:
-    (tatoeba / "tatoeba.deu-eng.eng").unlink()
-    with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.deu: expected tatoeba\.deu-eng\.eng beside it"):
-        read_tatoeba(str(tatoeba), ["deu"])
-
-
-def test_empty_files_are_named(tatoeba: Path) -> None:
-    write(tatoeba / "tatoeba.deu-eng.deu")
-    write(tatoeba / "tatoeba.deu-eng.eng")
-    with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.deu: expected at least 1 sentence"):
+@pytest.mark.parametrize(
+    ("german", "english", "message"),
+    [
+        (["1", "2", "3"], ["one", "two"], r"deu has 3 lines, .*eng has 2"),
+        ([], [], r"tatoeba\.deu-eng\.deu: expected at least 1 sentence"),
+        (["1"], None, r"tatoeba\.deu-eng\.deu: expected tatoeba\.deu-eng\.eng beside it"),
+    ],
+)
+def test_damaged_sides_are_named(tatoeba: Path, german: list[str], english: list[str] | None, message: str) -> None:
+    write(tatoeba / "tatoeba.deu-eng.deu", *german)
+    write(tatoeba / "tatoeba.deu-eng.eng", *(english or []))
+    if english is None:
+        (tatoeba / "tatoeba.deu-eng.eng").unlink()
+    with pytest.raises(ValueError, match=message):
         read_tatoeba(str(tatoeba), ["deu"])
 
 

@@ -61,7 +61,7 @@ def test_the_length_is_that_of_a_whole_epoch_wherever_it_starts() -> None:
     assert len(sampler(0)) == len(sampler(7)) == 15
 
 
-@pytest.mark.parametrize("temperature", [2.0, 5.0])
+@pytest.mark.parametrize("temperature", [2.0, 5.0, 1e9])  # the last one is even
 def test_temperature_gives_each_language_pair_its_share(temperature: float) -> None:
     order = epoch_order(STRATA, seed=0, epoch=0, temperature=temperature)
     weights = np.array([700, 250, 50]) ** (1 / temperature)
@@ -75,11 +75,6 @@ def test_no_pair_is_taken_twice_before_all_of_its_language_pair_were_taken() -> 
     for stratum in range(3):
         times = np.bincount(order, minlength=1000)[stratum == STRATA]
         assert times.max() - times.min() <= 1
-
-
-def test_an_infinite_temperature_would_be_even() -> None:
-    order = epoch_order(STRATA, seed=0, epoch=0, temperature=1e9)
-    assert np.abs(np.bincount(STRATA[order]) - 1000 / 3).max() < 3
 
 
 @pytest.mark.parametrize("rows", [5, 64, 65, 127, 128, 200])

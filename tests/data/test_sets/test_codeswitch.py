@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.data.modules.test_bitext import OPTIONS
 from xsent.data.modules.bitext import BitextData
 from xsent.data.readers.parallel import SentencePair
 from xsent.data.readers.rejects import RejectLedger
@@ -30,18 +31,10 @@ def read(root: str | None, languages: Sequence[str] | None) -> list[TestBitext]:
     return [TestBitext("deu-eng", "deu", "eng", GERMAN, ENGLISH), TestBitext("jpn-eng", "jpn", "eng", ["犬"], ["dog"])]
 
 
-def reader(dictionaries: Path, **changes: Any) -> CodeSwitched:
-    options: dict[str, Any] = {
-        "read": read,
-        "dictionaries": str(dictionaries),
-        "rate": 0.5,
-        "force_one": True,
-        "casing": "keep",
-        "pairs_per_language": 1000,
-        "seed": 1,
-        "out": str(dictionaries.parent / "out"),
-    }
-    return CodeSwitched(**{**options, **changes})
+def reader(dictionaries: Path, kind: type[CodeSwitched] = CodeSwitched, **changes: Any) -> Any:
+    options: dict[str, Any] = {"dictionaries": str(dictionaries), "out": str(dictionaries.parent / "out")}
+    options |= {"read": read, "rate": 0.5, "force_one": True, "casing": "keep", "pairs_per_language": 1000, "seed": 1}
+    return kind(**options | changes)
 
 
 def test_the_other_language_is_switched_and_what_cannot_be_is_left_out(dictionaries: Path) -> None:
@@ -93,16 +86,8 @@ def test_a_wrong_option_is_an_error_before_anything_is_read(dictionaries: Path, 
 
 def test_held_out_pairs_are_switched_split_by_split(dictionaries: Path, tmp_path: Path) -> None:
     (dictionaries / "de-en.txt").write_text("nummer number\n")
-    switched = CodeSwitchedHeldOut(
-        read=HeldOut(pairs_per_language=20),
-        dictionaries=str(dictionaries),
-        rate=1.0,
-        force_one=True,
-        casing="keep",
-        pairs_per_language=5,
-        seed=1,
-        out=str(tmp_path / "out"),
-    )
+    options = {"read": HeldOut(pairs_per_language=20), "rate": 1.0, "pairs_per_language": 5}
+    switched = reader(dictionaries, CodeSwitchedHeldOut, **options)
     data = held_out_data()
     for split in ("valid", "test"):
         switched.bind(data, split)
@@ -117,23 +102,6 @@ def held_out_data() -> BitextData:
     def reader(ledger: RejectLedger, root: str | None) -> Iterator[SentencePair]:
         return (SentencePair(f"number {i}", f"nummer {i}", "eng", "deu", "", "f", i) for i in range(300))
 
-    data = BitextData(
-        name="made-up",
-        root=None,
-        reader=reader,
-        languages=None,
-        drop_origins=[],
-        max_pairs_per_language=None,
-        max_pairs=None,
-        temperature=1.0,
-        valid_share=0.1,
-        test_share=0.1,
-        paper_split=False,
-        global_batch_size=16,
-        num_workers=0,
-        seed=1,
-        strict=False,
-        cache_dir="unused",
-    )
+    data = BitextData(**OPTIONS | {"reader": reader})
     data.read()
     return data

@@ -93,17 +93,6 @@ def test_sentence_transformers_reads_the_folder_to_the_same_vectors(small: Sente
     torch.testing.assert_close(torch.from_numpy(theirs), small.encode(SENTENCES), rtol=0, atol=1e-6)
 
 
-def test_a_projection_and_its_activation_are_saved_too(tmp_path: Path) -> None:
-    encoder = pair_transformer()
-    encoder.projection.append(torch.nn.Linear(256, 16))
-    encoder.projection.append(torch.nn.Tanh())
-    encoder.dim = 16
-    encoder.save(tmp_path)
-    again = load_encoder(tmp_path)
-    assert again.dim == 16
-    torch.testing.assert_close(again.encode(SENTENCES), encoder.encode(SENTENCES))
-
-
 def test_what_a_folder_has_no_place_for_is_refused(tmp_path: Path) -> None:
     encoder = pair_transformer()
     encoder.set_preprocessing("laser")
