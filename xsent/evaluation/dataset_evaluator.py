@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -54,10 +54,13 @@ class DatasetEvaluator(Evaluator, Generic[S]):
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, MISSING)
 
+    requested_by: ClassVar[str] = ""  # option with the names of the requested test sets; None there is all
+
     @property
     def requested(self) -> Sequence[str] | None:
         """Names of the requested test sets; None is all."""
-        return None
+        names: Sequence[str] | None = getattr(self, self.requested_by, None)
+        return names
 
     def read_sets(self, requested: Sequence[str] | None) -> Sequence[S]:
         """Read test sets by name, or all."""
@@ -156,11 +159,8 @@ class LanguagesEvaluator(DatasetEvaluator[S]):
         languages: requested test sets, for ``read``; None is all.
     """
 
+    requested_by = "languages"
     languages: Sequence[str] | None
-
-    @property
-    def requested(self) -> Sequence[str] | None:
-        return self.languages
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:

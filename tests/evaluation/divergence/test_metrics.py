@@ -19,7 +19,7 @@ from xsent.evaluation.divergence.metrics import (
     sentence_metrics,
     weighted,
 )
-from xsent.evaluation.divergence.word_metrics import coin_metrics, highlight_levels, percent_divergent, word_metrics
+from xsent.evaluation.divergence.pairs import coin_metrics, highlight_levels, percent_divergent, word_metrics
 
 
 @pytest.fixture(scope="module")

@@ -66,11 +66,8 @@ class ClsdSetsEvaluator(DatasetEvaluator[ClsdSet]):
         directions: requested directions, for ``read``; ``deu-fra`` has German sources and French candidates.
     """
 
+    requested_by = "directions"
     directions: Sequence[str] | None
-
-    @property
-    def requested(self) -> Sequence[str] | None:
-        return self.directions
 
     def texts(self) -> list[str]:
         distractors = (text for items in self.all_sets() for row in items.distractors for text in row)

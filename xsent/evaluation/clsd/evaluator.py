@@ -134,8 +134,9 @@ class ClsdEvaluator(ClsdSetsEvaluator):
 
     def _score_sets(self, score: Callable[[ClsdSet], ScoredSet]) -> list[SetScores]:
         direct = [score(items) for items in self.test_sets]
-        pivot = None if self._pivot_sets is None else [score(items) for items in self._pivot_sets]
-        return [SetScores(*both) for both in zip(direct, pivot or [None] * len(direct), strict=True)]
+        if self._pivot_sets is None:
+            return [SetScores(scored, None) for scored in direct]
+        return [SetScores(scored, score(items)) for scored, items in zip(direct, self._pivot_sets, strict=True)]
 
     def _metrics(self, sets: Sequence[SetScores], counted: Sequence[ErrorBucket]) -> dict[str, float]:
         figures = {f"{item}/{name}": value for item, row in set_metrics(sets).items() for name, value in row.items()}

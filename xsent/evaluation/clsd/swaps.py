@@ -66,6 +66,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
         Michail, Clematide, Sennrich 2025 (arXiv:2502.08638), section 3.3, Figures 2 and 3.
     """
 
+    requested_by = "directions"
     directions: Sequence[str] | None
     annotations: str | Sequence[str] | None
     classes: Sequence[str]
@@ -82,10 +83,6 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
             raise ValueError(f"evaluator.classes={list(self.classes)}: expected at least one part of speech, each once")
         if self.n_unrelated is not None and self.n_unrelated < 1:
             raise ValueError(f"evaluator.n_unrelated={self.n_unrelated}: expected at least 1, or null for all")
-
-    @property
-    def requested(self) -> Sequence[str] | None:
-        return self.directions
 
     # ---- reading
 

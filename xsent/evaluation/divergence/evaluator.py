@@ -15,11 +15,14 @@ from xsent.batch import Judgement, WordPair
 from xsent.evaluation.charts import Chart
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_at_least, zero_vectors
 from xsent.evaluation.divergence.metrics import PercentRule, calibrate, ranking_metrics, sentence_metrics
-from xsent.evaluation.divergence.pairs import DivergencePairs, ScoredSet, Thresholds, histogram
-from xsent.evaluation.divergence.word_metrics import (
+from xsent.evaluation.divergence.pairs import (
+    DivergencePairs,
+    ScoredSet,
+    Thresholds,
     Words,
     divergent_words,
     has_scored_words,
+    histogram,
     percent_divergent,
     set_word_metrics,
 )
@@ -78,6 +81,7 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         (Schwenk et al. 2019).
     """
 
+    requested_by = "sets"
     sets: Sequence[str] | None
     against: Mapping[str, str]
     word_kinds: Sequence[str] | None
@@ -100,10 +104,6 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         super().__post_init__()
         self.search = MarginSearch(self.margin, self.k, "knn")
         check_at_least("dev_seeds", self.dev_seeds, 1)
-
-    @property
-    def requested(self) -> Sequence[str] | None:
-        return self.sets
 
     # ---- reading
 

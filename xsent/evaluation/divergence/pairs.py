@@ -1,4 +1,4 @@
-"""Divergence test sets, scores of their pairs, and histograms of the scores."""
+"""Divergence test sets: scores of their pairs with histograms, and metrics of their divergent words."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from xsent.batch import WordPair
+from xsent.batch import Judgement, WordPair
 from xsent.evaluation.charts import Histogram, Panel
+from xsent.evaluation.divergence.metrics import rates
 from xsent.evaluation.evaluator import Bitext
-from xsent.evaluation.statistics.thresholds import Floats
+from xsent.evaluation.statistics.agreement import word_alpha
+from xsent.evaluation.statistics.thresholds import Bools, Floats
+
+Ints = NDArray[np.int64]
+Words = list[tuple[Bools, Bools]]  # words predicted as divergent, by pair and side
+
+MIN_PROBABILITY = 0.5  # a word above this probability is predicted as divergent
 
 
 class DivergencePairs(Bitext, Protocol):
@@ -60,3 +68,93 @@ def histogram(name: str, title: str, label: str, sets: Sequence[ScoredSet]) -> H
             line_label = f"{prefix.replace('_', ' ')}threshold"
         panels.append(Panel(scored.pairs.name, values, line))
     return Histogram(name, title, label, "pairs", line_label, panels)
+
+
+# ---- words
+
+
+def divergent_words(pairs: DivergencePairs, judgements: Sequence[Judgement]) -> Words | None:
+    """Words predicted as divergent; None if the model does not tag words.
+
+    Raises:
+        ValueError: the number of probabilities of a pair differs from its number of words.
+    """
+    predicted = []
+    for pair, judgement in zip(pairs.pairs, judgements, strict=True):
+        if judgement.source is None or judgement.target is None:
+            return None
+        for words, probabilities in ((pair.source, judgement.source), (pair.target, judgement.target)):
+            if len(words) != len(probabilities):
+                raise ValueError(
+                    f"{pairs.name}: expected a probability for each of {len(words)} words, found {len(probabilities)}:"
+                    f" {' '.join(words)}"
+                )
+        predicted.append((judgement.source > MIN_PROBABILITY, judgement.target > MIN_PROBABILITY))
+    return predicted
+
+
+def percent_divergent(divergent: Words) -> Floats:
+    """Percent of each pair's words that are predicted as divergent, both sides pooled; 0 without words."""
+    pooled = [np.concatenate(sides) for sides in divergent]
+    return np.array([100 * float(words.mean()) if len(words) else 0.0 for words in pooled])
+
+
+def has_scored_words(pairs: DivergencePairs, kinds: Sequence[str] | None) -> list[bool]:
+    """Whether the words of each pair are scored; ``kinds``: of those pairs, None is all divergent pairs."""
+    if kinds is None:
+        return [not label for label in pairs.equivalent]
+    return [kind in kinds for kind in pairs.kinds]
+
+
+def set_word_metrics(pairs: DivergencePairs, kinds: Sequence[str] | None, divergent: Words | None) -> dict[str, float]:
+    """``word_alpha`` of several annotators, and with predictions ``word_metrics`` and ``coin_metrics`` of each level.
+
+    Empty if no word is scored; ``kinds`` as in ``has_scored_words``.
+    """
+    scored = has_scored_words(pairs, kinds)
+    if pairs.highlights is None or not any(scored):
+        return {}
+    highlights = zip(pairs.highlights, scored, strict=True)
+    counts = [count for sides, is_scored in highlights if is_scored for side in sides for count in side]
+    highlighted = np.array(counts, dtype=np.int64)
+    metrics = {"word_alpha": word_alpha(highlighted, pairs.annotators)} if pairs.annotators > 1 else {}
+    if divergent is None:
+        return metrics
+    predictions = zip(divergent, scored, strict=True)
+    predicted = np.concatenate([side for sides, is_scored in predictions if is_scored for side in sides])
+    for level, minimum in highlight_levels(pairs.annotators).items():
+        figures = word_metrics(predicted, highlighted, minimum)
+        metrics |= {f"{level}_{metric}": value for metric, value in figures.items()}
+        figures = coin_metrics(highlighted, minimum)
+        metrics |= {f"random_{level}_{metric}": value for metric, value in figures.items()}
+    return metrics
+
+
+def highlight_levels(annotators: int) -> dict[str, int]:
+    """Number of annotators that must highlight a divergent word, by name of the level; ``union`` alone for one."""
+    return {"union": 1, "pairwise_union": 2, "intersection": annotators} if annotators > 1 else {"union": 1}
+
+
+def word_metrics(predicted: Bools, highlighted: Ints, minimum: int) -> dict[str, float]:
+    """Percent: F1 of the divergent and of the equivalent words, all words pooled, and the product of the two.
+
+    Args:
+        predicted: (N,), words predicted as divergent.
+        highlighted: (N,), number of annotators that highlighted each word.
+        minimum: number of annotators that makes a word divergent.
+
+    Source:
+        Briakou & Carpuat 2020, Table 4, which has shares instead of percent.
+    """
+    truth = highlighted >= minimum
+    return _word_f1(rates(predicted, truth).f1, rates(~predicted, ~truth).f1)
+
+
+def coin_metrics(highlighted: Ints, minimum: int) -> dict[str, float]:
+    """``word_metrics`` of a coin flip: the F1 of its expected precision (the share of the class) and recall (1/2)."""
+    share = float((highlighted >= minimum).mean())
+    return _word_f1(*(100 * part / (part + 0.5) for part in (share, 1 - share)))
+
+
+def _word_f1(divergent: float, equivalent: float) -> dict[str, float]:
+    return {"f1_div": divergent, "f1_eq": equivalent, "f1_mul": divergent * equivalent / 100}

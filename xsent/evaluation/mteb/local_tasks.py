@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import langcodes
 
 from xsent.evaluation.clsd.base import candidates_of, item_name
+from xsent.evaluation.evaluator import Bitext
 from xsent.evaluation.mteb.task_data import LOCAL, TEST, quiet_mteb
 from xsent.evaluation.similarity.paraphrase_metrics import LabelledPairs
 
@@ -57,10 +58,8 @@ def gold_pairs(evaluator: Any) -> dict[str, Subset]:
 def noisy_sets(evaluator: Any) -> dict[str, Subset]:
     """Noisy and standard sentences: ``rocsmt``; each generation of synthetic noise: ``flores_leet-1``."""
     return {
-        noisy_set.name if noisy_set.seed is None else f"{noisy_set.name}-{noisy_set.seed}": Subset(
-            (noisy_set.language,), noisy_set.source, noisy_set.target
-        )
-        for noisy_set in evaluator.test_sets
+        row.name if row.seed is None else f"{row.name}-{row.seed}": Subset((row.language,), row.source, row.target)
+        for row in evaluator.test_sets
     }
 
 
@@ -74,36 +73,31 @@ def scored_pairs(evaluator: Any) -> dict[str, Subset]:
 
 def labelled_pairs(evaluator: Any) -> dict[str, Subset]:
     """The labelled pairs that our evaluator scores: ``deu-deu``, of several kinds ``intra_deu-deu``."""
-    return {
-        item: Subset((pairs.source_lang, pairs.target_lang), pairs.source, pairs.target, pairs.label)
-        for item, pairs in by_item(evaluator.scored).items()
-    }
-
-
-def by_item(sets: Sequence[LabelledPairs]) -> dict[str, LabelledPairs]:
-    """Sets of labelled pairs by name of their subset."""
-    has_kinds = len({pairs.kind for pairs in sets}) > 1
-    return {f"{f'{pairs.kind}_' if has_kinds else ''}{pairs.source_lang}-{pairs.target_lang}": pairs for pairs in sets}
+    return {item: _aligned(pairs)._replace(values=pairs.label) for item, pairs in by_item(evaluator.scored).items()}
 
 
 def divergences(evaluator: Any) -> dict[str, Subset]:
     """Equivalent pairs (1) and divergent pairs (0): ``wikimatrix``."""
     return {
-        pairs.name: Subset(
-            (pairs.source_lang, pairs.target_lang), pairs.source, pairs.target, list(map(int, pairs.equivalent))
-        )
-        for pairs in evaluator.test_sets
+        pairs.name: _aligned(pairs)._replace(values=list(map(int, pairs.equivalent))) for pairs in evaluator.test_sets
     }
 
 
 def discriminations(evaluator: Any) -> dict[str, Subset]:
     """Sources with the candidates of a direction: ``wmt19_deu-fra``."""
     return {
-        item_name(items): Subset(
-            (items.source_lang, items.target_lang), items.source, items.target, None, candidates_of(items)
-        )
-        for items in evaluator.test_sets
+        item_name(items): _aligned(items)._replace(candidates=candidates_of(items)) for items in evaluator.test_sets
     }
+
+
+def _aligned(bitext: Bitext) -> Subset:
+    return Subset((bitext.source_lang, bitext.target_lang), bitext.source, bitext.target)
+
+
+def by_item(sets: Sequence[LabelledPairs]) -> dict[str, LabelledPairs]:
+    """Sets of labelled pairs by name of their subset."""
+    has_kinds = len({pairs.kind for pairs in sets}) > 1
+    return {f"{f'{pairs.kind}_' if has_kinds else ''}{pairs.source_lang}-{pairs.target_lang}": pairs for pairs in sets}
 
 
 DISCRIMINATION = "discrimination"  # the only kind without pairs: sources and a pool of candidates

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from pytorch_lightning.utilities.seed import isolate_rng
@@ -73,7 +73,7 @@ def read_task(mteb: Any, name: str, *, root: str | None, download: bool, cache_d
             f" {', '.join(TYPES)}; found {about.type}, languages {', '.join(about.languages)}, splits"
             f" {', '.join(about.eval_splits)}"
         )
-    folder = _folder(name, root, download, OF_EVALUATOR, path=about.dataset["path"], revision=about.dataset["revision"])
+    folder = _folder(task, root, download, options=("evaluator.root=ROOT", "evaluator.download=true"))
     task.dataset = _load(folder, cache_dir)
     required = _columns(task)
     if any(split in task.dataset and _absent(task.dataset[split], columns) for split, columns in required.items()):
@@ -91,17 +91,6 @@ def data_digest(task: Any) -> str:
         split: [list(task.dataset[split][column]) for column in columns] for split, columns in _columns(task).items()
     }
     return hashlib.sha256(json.dumps([task.metadata.name, content], sort_keys=True).encode()).hexdigest()
-
-
-class Wording(NamedTuple):
-    """Options to name in messages."""
-
-    root: str
-    download: str
-
-
-OF_EVALUATOR = Wording("evaluator.root=ROOT", "evaluator.download=true")
-OF_COMMAND = Wording("--local ROOT", "--download")
 
 
 def hub_task(mteb: Any, name: str, *, root: str | None, download: bool) -> tuple[Any, Path]:
@@ -122,10 +111,9 @@ def hub_task(mteb: Any, name: str, *, root: str | None, download: bool) -> tuple
         description = "made of other tasks: name those" if task.is_aggregate else f"found {', '.join(about.modalities)}"
         raise ValueError(f"{name}: expected a task of text, {description}")
     task_root = root if root is not None and (Path(root) / name).is_dir() else None
-    address = {"path": about.dataset["path"], "revision": about.dataset["revision"]}
-    folder = _folder(name, task_root, download, OF_COMMAND, **address)
+    folder = _folder(task, task_root, download, options=("--local ROOT", "--download"))
     # The task's reader accepts a folder instead of the hub's address. Only the hub's files have the hub's revision.
-    revision = address["revision"] if task_root is None else f"{LOCAL}-{folder_digest(folder)[:12]}"
+    revision = about.dataset["revision"] if task_root is None else f"{LOCAL}-{folder_digest(folder)[:12]}"
     task.metadata = about.model_copy(update={"dataset": {**about.dataset, "path": str(folder), "revision": revision}})
     return task, folder
 
@@ -141,11 +129,6 @@ def load_data(task: Any, folder: Path) -> list[str]:
     except Exception as error:  # tasks have their own readers, based on several libraries
         reason = " ".join(str(error.__cause__ or error).split())
         raise ValueError(f"{folder}: cannot be read as the data of {task.metadata.name}: {reason}") from error
-    return _drop_absent(task, folder)
-
-
-def _drop_absent(task: Any, folder: Path) -> list[str]:
-    """Drop the languages without rows in a folder."""
     if not task.metadata.is_multilingual or getattr(task, "parallel_subsets", False):
         return []
     available = [subset for subset in task.hf_subsets if subset in task.dataset]
@@ -169,9 +152,11 @@ def folder_digest(folder: Path) -> str:
     return content.hexdigest()
 
 
-def _folder(name: str, root: str | None, download: bool, wording: Wording, *, path: str, revision: str) -> Path:
+def _folder(task: Any, root: str | None, download: bool, *, options: tuple[str, str]) -> Path:
+    """The folder of a task's data in ``root``, or in the hub's cache; messages name the options for both."""
+    name, path, revision = task.metadata.name, task.metadata.dataset["path"], task.metadata.dataset["revision"]
     if root is not None:
-        folder = Path(root) / name
+        folder = Path(root) / str(name)
         if not folder.is_dir():
             raise FileNotFoundError(
                 f"{folder}: no such folder; expected the data of {name}. To get them: hf download {path}"
@@ -184,10 +169,10 @@ def _folder(name: str, root: str | None, download: bool, wording: Wording, *, pa
     try:
         return Path(snapshot_download(path, repo_type="dataset", revision=revision, local_files_only=not download))
     except (OSError, HfHubHTTPError) as error:
-        fetch = "could not be fetched" if download else f"{wording.download} fetches them, once"
+        fetch = "could not be fetched" if download else f"{options[1]} fetches them, once"
         raise FileNotFoundError(
             f"{name}: the local cache of the hub has no files of {path}, revision {revision} ({fetch});"
-            f" {wording.root} reads them from ROOT/{name}. The hub said: {type(error).__name__}:"
+            f" {options[0]} reads them from ROOT/{name}. The hub said: {type(error).__name__}:"
             f" {str(error).splitlines()[0]}"
         ) from error
 

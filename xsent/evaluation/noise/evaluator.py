@@ -20,8 +20,15 @@ from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_at_least
 from xsent.evaluation.evaluator import Evaluation, base_encoder
 from xsent.evaluation.noise.aggregation import STUDENT, TEACHER, ratio_summary, summary
 from xsent.evaluation.noise.charts import boxes, sentence_map, sentence_vectors
-from xsent.evaluation.noise.scoring import Embedded, NoisySet, SetScores, cosine_distances, metric_items, score_set
-from xsent.evaluation.noise.teacher import Teacher
+from xsent.evaluation.noise.scoring import (
+    Embedded,
+    NoisySet,
+    SetScores,
+    Teacher,
+    cosine_distances,
+    metric_items,
+    score_set,
+)
 from xsent.evaluation.noise.type_token_ratio import TypeTokenRatio
 from xsent.evaluation.search.margin import MarginSearch
 

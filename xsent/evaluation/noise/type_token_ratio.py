@@ -51,15 +51,11 @@ class TypeTokenRatio:
         types: set[str] = set()
         count = 0
         for sentence in sentences:
-            tokens = self._tokens(sentence.lower() if self.lower_case else sentence)
+            text = sentence.lower() if self.lower_case else sentence
+            tokens = text.split() if self.pieces is None else self._model.encode(text, out_type=str)
             types.update(tokens)
             count += len(tokens)
         return 100 * len(types) / count if count else math.nan
-
-    def _tokens(self, sentence: str) -> list[str]:
-        if self.pieces is None:
-            return sentence.split()
-        return list(self._model.encode(sentence, out_type=str))
 
     @property
     def unit(self) -> str:

@@ -78,10 +78,7 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
             )
 
     def read_sets(self, requested: Sequence[str] | None) -> Sequence[MiningTask]:
-        return self._read_part(requested, self.part)
-
-    def _read_part(self, languages: Sequence[str] | None, part: str) -> Sequence[MiningTask]:
-        tasks: Sequence[MiningTask] = self.read(self.root, languages, part=part)
+        tasks: Sequence[MiningTask] = self.read(self.root, requested, part=self.part)
         return tasks
 
     @cached_property
@@ -90,7 +87,8 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
         if self.tune == SCORED_GOLD:
             return self.test_sets
         languages = [task.name.split("-")[0] for task in self.test_sets]
-        return self._read_part(languages, self.tune)
+        tasks: Sequence[MiningTask] = self.read(self.root, languages, part=self.tune)
+        return tasks
 
     def check(self) -> None:
         super().check()
@@ -111,8 +109,7 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
             tuned = mined if tuning is task else self._mine(tuning, vectors)
             threshold = best_threshold(tuned.scores, tuned.is_gold, len(tuning.gold)).threshold
             result = at_threshold(mined.scores, mined.is_gold, len(task.gold), threshold)
-            values = (100 * result.f1, 100 * result.precision, 100 * result.recall, threshold)
-            figures = dict(zip(METRICS, values, strict=True))
+            figures = {name: 100 * getattr(result, name) for name in METRICS[:3]} | {"threshold": threshold}
             metrics |= {f"{self.name}/{task.name}/{metric}": value for metric, value in figures.items()}
             details.append(
                 self.detail(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean
 from typing import NamedTuple, Protocol
 
@@ -88,7 +88,11 @@ def kind_roc(of_kind: Sequence[ClassifiedPairs]) -> Roc | None:
 def charts(name: str, sets: Iterable[ClassifiedPairs]) -> list[Chart]:
     """Histograms of the cosines of paraphrases and others, a panel per kind, and the ROC curve of each kind."""
     kinds = by_kind(sets)
-    panels = [_panel(kind, of_kind) for kind, of_kind in kinds.items()]
+    panels = []
+    for kind, of_kind in kinds.items():
+        cosines, labels = pool(of_kind)
+        values = {"paraphrases": cosines[labels], "others": cosines[~labels]}
+        panels.append(Panel(kind, values, of_kind[0].threshold))
     histogram = Histogram(f"{name}_cosines", f"Cosines of pairs: {name}", "cosine", "pairs", "threshold", panels)
     rocs = {kind: roc for kind, of_kind in kinds.items() if (roc := kind_roc(of_kind)) is not None}
     if not rocs:
@@ -103,12 +107,6 @@ def charts(name: str, sets: Iterable[ClassifiedPairs]) -> list[Chart]:
         diagonal="chance",
     )
     return [histogram, curve]
-
-
-def _panel(kind: str, of_kind: Sequence[ClassifiedPairs]) -> Panel:
-    cosines, labels = pool(of_kind)
-    values: Mapping[str, Floats] = {"paraphrases": cosines[labels], "others": cosines[~labels]}
-    return Panel(kind, values, of_kind[0].threshold)
 
 
 def _line(roc: Roc, threshold: float) -> Line:

@@ -40,11 +40,8 @@ class StsEvaluator(DatasetEvaluator[ScoredPairs]):
         A correlation is NaN where all cosines (or all gold scores) are equal, and so is an average that contains it.
     """
 
+    requested_by = "pairs"
     pairs: Sequence[str] | None
-
-    @property
-    def requested(self) -> Sequence[str] | None:
-        return self.pairs
 
     def metric_names(self) -> list[str]:
         return list(self._metrics({pairs.name: 0.0 for pairs in self.test_sets}))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from statistics import mean, stdev
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,42 +76,27 @@ def word_alpha(highlighted: ArrayLike, annotators: int) -> float:
 # ---- highlighted words
 
 
-class Span(NamedTuple):
-    """Neighbouring highlighted words of one side."""
-
-    side: int
-    start: int
-    end: int  # one past the last
-
-
-def spans(annotated: Annotated) -> list[Span]:
-    """Maximal runs of highlighted words."""
+def spans(annotated: Annotated) -> list[set[tuple[int, int]]]:
+    """Maximal runs of highlighted words, each as its words: side and position."""
     runs = []
     for side, marks in enumerate((annotated.source, annotated.target)):
         edges = np.flatnonzero(np.diff([0, *marks, 0])).tolist()
-        runs += [Span(side, start, end) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+        for start, end in zip(edges[::2], edges[1::2], strict=True):
+            runs.append({(side, word) for word in range(start, end)})
     return runs
 
 
 def span_f1(reference: Annotated, predicted: Annotated) -> float | None:
     """F1 of the spans of one pair, a share; a span matches another if their overlap is above half of their union.
 
-    Spans of one annotator do not touch, so each matches at most one span of the other.
-
-    Returns:
-        None if neither annotator highlighted anything.
+    Spans of one annotator do not touch, so each matches at most one span of the other. None if neither annotator
+    highlighted anything.
     """
     predictions, references = spans(predicted), spans(reference)
     if not predictions and not references:
         return None
-    hits = sum(any(_overlap(a, b) > 0.5 for b in references) for a in predictions)
+    hits = sum(any(len(a & b) / len(a | b) > 0.5 for b in references) for a in predictions)
     return 2 * hits / (len(predictions) + len(references))
-
-
-def _overlap(a: Span, b: Span) -> float:
-    """Intersection over union in words; 0 for spans on different sides."""
-    both = max(0, min(a.end, b.end) - max(a.start, b.start))
-    return both / (a.end - a.start + b.end - b.start - both) if a.side == b.side else 0.0
 
 
 def word_f1(reference: Annotated, predicted: Annotated) -> float | None:
