@@ -35,10 +35,7 @@ def test_changes_and_normaliser_equal_the_reference(fixtures_dir: Path) -> None:
     assert by.value == pytest.approx(expected["normaliser"], abs=1e-6)
     cross = similarity_change(source[:, None], target[:, None], distractors, normaliser=by.value)  # (10, 4)
     mono = similarity_change(target[:, None], target[:, None], distractors, normaliser=by.value)
-    for result, name in [
-        (cross, "cross_lingual_change"),
-        (mono, "monolingual_change(S replaced by T)"),
-    ]:
+    for result, name in [(cross, "cross_lingual_change"), (mono, "monolingual_change(S replaced by T)")]:
         torch.testing.assert_close(result, torch.tensor(expected[name], dtype=torch.float64), rtol=0, atol=1e-6)
     correlation = pearson(cross.flatten().numpy(), mono.flatten().numpy())
     assert correlation == pytest.approx(expected["pearson_cross_vs_mono"], abs=1e-6)

@@ -37,6 +37,9 @@ def test_extreme_values() -> None:
     assert uniform(torch.tensor([[1.0, 0.0], [-3.0, 0.0]]), t=2) == pytest.approx(-8, abs=1e-8)
     for dim in (2, 5, 40):
         assert uniform(torch.eye(dim), t=2) == pytest.approx(-4, abs=1e-8)
+    # A narrow kernel does not underflow, and one point has no uniformity.
+    assert uniform(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), t=1000) == pytest.approx(-4000)
+    assert math.isnan(uniform(torch.ones(1, 3), t=2))
 
 
 def test_alignment_is_two_less_twice_the_mean_cosine() -> None:
@@ -54,14 +57,6 @@ def test_tiles_equal_the_matrix_of_all_distances(monkeypatch: pytest.MonkeyPatch
     x = torch.randn(n, 5, dtype=torch.float64)
     expected = torch.pdist(F.normalize(x)).square().mul(-2).exp().mean().log().item()
     assert uniform(x, t=2) == pytest.approx(expected, abs=1e-10)
-
-
-def test_a_narrow_kernel_does_not_underflow() -> None:
-    assert uniform(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), t=1000) == pytest.approx(-4000)
-
-
-def test_one_point_has_no_uniformity() -> None:
-    assert math.isnan(uniform(torch.ones(1, 3), t=2))
 
 
 def make_evaluator(*bitexts: TestBitext, **changes: Any) -> AlignmentUniformityEvaluator:

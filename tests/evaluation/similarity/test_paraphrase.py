@@ -135,17 +135,14 @@ def test_the_threshold_may_be_chosen_on_some_languages_only() -> None:
 def test_details_name_scored_pairs_and_dev_pairs() -> None:
     evaluator = make_evaluator(*KINDS)
     rows = evaluator.score(encode(evaluator.sentences())).details
-    assert [(row["kind"], row["direction"]) for row in rows] == [
-        ("intra", "eng-eng"),
-        ("intra", "fra-fra"),
-        ("inter_para", "eng-fra"),
+    columns = ("kind", "direction", "positives", "negatives", "accuracy")
+    assert [tuple(row[column] for column in columns) for row in rows] == [
+        ("intra", "eng-eng", 2, 2, 75),
+        ("intra", "fra-fra", 0, 1, 0),
+        ("inter_para", "eng-fra", 1, 1, 50),
     ]
-    assert [(row["positives"], row["negatives"], row["accuracy"]) for row in rows] == [
-        (2, 2, 75),
-        (0, 1, 0),
-        (1, 1, 50),
-    ]
-    assert {(row["dev_kinds"], row["dev_pairs"], row["criterion"], row["part"], row["tuned_on"]) for row in rows} == {
+    columns = ("dev_kinds", "dev_pairs", "criterion", "part", "tuned_on")
+    assert {tuple(row[column] for column in columns) for row in rows} == {
         ("intra inter_para", 6, "accuracy", "test", "dev")
     }
 
@@ -190,9 +187,7 @@ def test_a_kind_with_one_label_has_no_curve() -> None:
         assert math.isnan(metrics[f"para/overall/{metric}"])
 
 
-def test_a_language_without_files_is_left_out(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_language_without_files_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     def read(root: str | None, languages: list[str] | None) -> list[LabelledSet]:
         assert languages is not None
         if "tur" in languages:

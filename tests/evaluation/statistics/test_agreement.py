@@ -41,13 +41,11 @@ def test_alpha_of_krippendorffs_example_is_his() -> None:
     assert round(alpha(counts(), ordinal), 3) == 0.815
 
 
-def test_alpha_is_1_at_full_agreement_and_below_0_where_all_disagree() -> None:
+def test_alpha_of_full_agreement_of_disagreement_and_without_any_of_both() -> None:
     assert alpha([[3, 0], [0, 3]], nominal) == 1
     # Two units, each once 0 and once 1: 2/1 + 2/1 = 4 against (4 * 3 - 2 * 2) / 3 = 8/3.
     assert alpha([[1, 1], [1, 1]], nominal) == pytest.approx(1 - 4 / (8 / 3))
-
-
-def test_alpha_is_nan_for_equal_values_or_single_annotators() -> None:
+    # Equal values, or single annotators.
     assert math.isnan(alpha([[2, 0], [2, 0]], nominal))
     assert math.isnan(alpha([[1, 0], [0, 1]], nominal))
 
@@ -96,11 +94,8 @@ def test_word_f1_pools_both_sides() -> None:
 
 
 def test_f1_is_none_if_neither_highlighted_anything() -> None:
-    assert (
-        span_f1(highlights("a", "00"), highlights("b", "00"))
-        is word_f1(highlights("a", "00"), highlights("b", "00"))
-        is None
-    )
+    neither = highlights("a", "00"), highlights("b", "00")
+    assert span_f1(*neither) is word_f1(*neither) is None
 
 
 def test_the_table_averages_over_pairs_and_then_over_annotators() -> None:

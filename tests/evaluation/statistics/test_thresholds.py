@@ -34,17 +34,13 @@ def judge(scores: list[float], labels: list[int], threshold: float) -> tuple[flo
     return decision_quality(np.array(scores) >= threshold, np.array(labels) == 1)
 
 
-def test_accuracy_equals_the_reference_on_dev_and_on_test(reference: dict[str, Any]) -> None:
+def test_accuracy_and_f1_equal_the_reference(reference: dict[str, Any]) -> None:
     dev = reference["dev_scores"], reference["dev_labels"]
     threshold = best_threshold(roc_curve(*dev), "accuracy")
     assert threshold == pytest.approx(reference["sentence_transformers_threshold(midpoint)"], abs=1e-12)
     assert judge(*dev, threshold)[0] == pytest.approx(reference["sentence_transformers_best_accuracy"])
     accuracy, _ = judge(reference["test_scores"], reference["test_labels"], threshold)
     assert accuracy == pytest.approx(reference["test_accuracy_with_midpoint"])
-
-
-def test_f1_equals_the_reference(reference: dict[str, Any]) -> None:
-    dev = reference["dev_scores"], reference["dev_labels"]
     f1, _, _, expected = reference["sentence_transformers_best_f1(f1,precision,recall,threshold)"]
     threshold = best_threshold(roc_curve(*dev), "f1")
     assert threshold == pytest.approx(expected, abs=1e-12)
@@ -62,6 +58,9 @@ def test_the_eer_threshold_accepts_the_pairs_of_the_reference(reference: dict[st
     assert abs(false_positives - false_negatives) == pytest.approx(gap, abs=1e-9)
     # The curve crosses on the step from there to the next positive, where 3 of 13 are false positives.
     assert equal_error_rate(roc_curve(scores, labels)) == pytest.approx(3 / 13)
+    # That of a perfect order is 0, of its reverse 1.
+    assert equal_error_rate(roc_curve([0.9, 0.8, 0.2, 0.1], [1, 1, 0, 0])) == 0
+    assert equal_error_rate(roc_curve([0.9, 0.8, 0.2, 0.1], [0, 0, 1, 1])) == 1
 
 
 def test_thresholds_by_hand() -> None:
@@ -76,9 +75,15 @@ def test_thresholds_by_hand() -> None:
     assert best_threshold(roc, "eer") == pytest.approx(0.55)  # gaps 1, 2/3, 1/6, 1/2, 1
 
 
-def test_of_equally_good_thresholds_the_highest_is_chosen() -> None:
-    # Right: 2, 3, 2, 3, 2 of 4.
-    assert best_threshold(roc_curve([0.8, 0.6, 0.4, 0.2], [1, 0, 1, 0]), "accuracy") == pytest.approx(0.7)
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([1, 0, 1, 0], 0.7),  # right: 2, 3, 2, 3, 2 of 4; of equally good thresholds the highest is chosen
+        ([0, 1, 0, 1], 0.5),  # right: 2 (nothing), 1, 2 (between 0.6 and 0.4), 1, 2 (all); not one of the ends
+    ],
+)
+def test_of_equally_good_thresholds_the_highest_between_scores_is_chosen(labels: list[int], expected: float) -> None:
+    assert best_threshold(roc_curve([0.8, 0.6, 0.4, 0.2], labels), "accuracy") == pytest.approx(expected)
 
 
 def test_accepting_all_or_nothing_can_be_best() -> None:
@@ -102,11 +107,6 @@ def test_a_threshold_above_0_is_not_subnormal() -> None:
     finally:
         torch.set_flush_denormal(False)
     assert threshold == sys.float_info.min
-
-
-def test_a_threshold_between_scores_is_preferred_to_an_equally_good_end() -> None:
-    # Right: 2 (nothing), 1, 2 (between 0.6 and 0.4), 1, 2 (all).
-    assert best_threshold(roc_curve([0.8, 0.6, 0.4, 0.2], [0, 1, 0, 1]), "accuracy") == pytest.approx(0.5)
 
 
 def test_equal_scores_are_all_accepted_or_all_rejected() -> None:
@@ -161,11 +161,6 @@ def test_auc_is_the_share_of_pairs_in_the_right_order(seed: int) -> None:
     roc = roc_curve(scores, labels)
     assert area_under(roc) == pytest.approx(float(np.mean(wins)), abs=1e-12)
     assert area_under(roc) == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
-
-
-def test_eer_of_a_perfect_order_is_0_and_of_its_reverse_1() -> None:
-    assert equal_error_rate(roc_curve([0.9, 0.8, 0.2, 0.1], [1, 1, 0, 0])) == 0
-    assert equal_error_rate(roc_curve([0.9, 0.8, 0.2, 0.1], [0, 0, 1, 1])) == 1
 
 
 def test_accuracy_and_f1_by_hand() -> None:
