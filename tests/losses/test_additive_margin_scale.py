@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,12 @@ OPTIONS: dict[str, Any] = {
     "hard_set": "own",
     "bidirectional": False,
 }
+
+
+def make_loss(**changes: Any) -> AdditiveMarginScale:
+    return AdditiveMarginScale(**{**OPTIONS, **changes})
+
+
 CASES = [
     "default_angular_own(s=20,m=0.5,g=1)",
     "printed_values_angular_own(s=0.5,m=0.5,g=1)",
@@ -44,6 +51,10 @@ CASES = [
     "plain_with_all_hard(s=20,m=0,g=1)",
     "literal_cos(cos+m)(s=0.5,m=0.5,g=1)",
 ]
+
+
+def masks_of(masks: RankingMasks, rows: slice) -> RankingMasks:
+    return RankingMasks(*(mask[rows] for mask in masks))
 
 
 class Reference:
@@ -65,14 +76,12 @@ class Reference:
         # The reference's "none" is a batch whose data have no hard negatives.
         columns = slice(0, 0) if case["hard_set"] == "none" else slice(None)
         masks = masks_of_own(self.owner[columns], len(self.x))
-        options = {
-            **OPTIONS,
+        loss = make_loss(
             **{name: case[name] for name in ("margin", "scale", "gamma")},
-            "margin_kind": case["margin_kind"].removeprefix("literal_"),
-            "hard_set": case["hard_set"].replace("none", "own"),
-        }
-        row_masks = RankingMasks(*(mask[rows] for mask in masks))
-        return AdditiveMarginScale(**options)(self.x, self.y, self.hard[columns], row_masks, rows=rows)
+            margin_kind=case["margin_kind"].removeprefix("literal_"),
+            hard_set=case["hard_set"].replace("none", "own"),
+        )
+        return loss(self.x, self.y, self.hard[columns], masks_of(masks, rows), rows=rows)
 
 
 @pytest.fixture(scope="module")
@@ -103,29 +112,25 @@ def test_the_margin_in_both_directions_equals_labse_in_the_reference(reference: 
     expected = reference.expected["bidirectional_additive_margin"]
     none, masks = pairs_alone(reference.x)
     for key, scale in (("scale20_margin0.3", 20.0), ("scale1_margin0.3(LaBSE paper form, no scale)", 1.0)):
-        options = {**OPTIONS, "margin_kind": "additive", "margin": 0.3, "scale": scale}
-        for bidirectional, part in ((False, "forward"), (True, "sum")):
-            options["bidirectional"] = bidirectional
-            loss = AdditiveMarginScale(**options)(reference.x, reference.y, none, masks, rows=slice(0, 8))
-            close(loss, expected[key][part])
-        exchanged = {**options, "bidirectional": False}
-        loss = AdditiveMarginScale(**exchanged)(reference.y, reference.x, none, masks, rows=slice(0, 8))
-        close(loss, expected[key]["backward"])
+        one_way, both = (
+            make_loss(margin_kind="additive", margin=0.3, scale=scale, bidirectional=both) for both in (False, True)
+        )
+        close(one_way(reference.x, reference.y, none, masks, rows=slice(0, 8)), expected[key]["forward"])
+        close(one_way(reference.y, reference.x, none, masks, rows=slice(0, 8)), expected[key]["backward"])
+        close(both(reference.x, reference.y, none, masks, rows=slice(0, 8)), expected[key]["sum"])
 
 
 def test_without_a_margin_it_is_the_ranking_loss_of_sentence_transformers(reference: Reference) -> None:
     expected = reference.expected["sentence_transformers_6.2.0"]
-    plain = {**OPTIONS, "margin": 0.0}
-    none, masks = pairs_alone(reference.x)
+    none, alone = pairs_alone(reference.x)
     x, y, rows = reference.x, reference.y, slice(0, 8)
-    pairs = AdditiveMarginScale(**plain)(x, y, none, masks, rows=rows)
+    pairs = make_loss(margin=0.0)(x, y, none, alone, rows=rows)
     close(pairs, expected["MultipleNegativesRankingLoss scale=20, pairs"])
     # That library has a full matrix of candidates: here each pair has 3 negatives, and each is one of all pairs.
     masks = masks_of_own(torch.arange(8).repeat_interleave(3), 8)
-    triplets = AdditiveMarginScale(**{**plain, "hard_set": "all"})(x, y, reference.every_hard, masks, rows=rows)
+    triplets = make_loss(margin=0.0, hard_set="all")(x, y, reference.every_hard, masks, rows=rows)
     close(triplets, expected["MultipleNegativesRankingLoss scale=20, 3 negatives per anchor (unmasked)"])
-    none, masks = pairs_alone(reference.x)
-    both = AdditiveMarginScale(**{**plain, "bidirectional": True})(x, y, none, masks, rows=rows)
+    both = make_loss(margin=0.0, bidirectional=True)(x, y, none, alone, rows=rows)
     close(both / 2, expected["symmetric (mean of both directions), pairs"])
 
 
@@ -140,12 +145,12 @@ def test_the_printed_scale_leaves_a_perfect_encoder_a_loss_of_1_3(reference: Ref
     # An anchor on its paraphrase, seven others on the far side.
     x = torch.tensor([[1.0, 0.0]] + 7 * [[-1.0, 0.0]], dtype=torch.float64)
     none, masks = pairs_alone(x)
-    first = RankingMasks(*(mask[:1] for mask in masks))
+    first = masks_of(masks, slice(None, 1))
     for scale, key in (
         (0.5, "best_possible_loss_B=8_scale0.5 (cos_pos=1 with margin .5, all negatives cos=-1)"),
         (20.0, "best_possible_loss_B=8_scale20"),
     ):
-        loss = AdditiveMarginScale(**{**OPTIONS, "scale": scale})(x, x, none, first, rows=slice(0, 1))
+        loss = make_loss(scale=scale)(x, x, none, first, rows=slice(0, 1))
         close(loss, reference.expected["scale_sanity"][key])
 
 
@@ -186,10 +191,9 @@ def test_matches_a_hand_computed_case_of_two_pairs_and_one_hard_negative() -> No
     # Orthogonal pairs, margin pi/6: cos(0 + pi/6) is sqrt(3)/2 against 0, and for anchor 0 a hard negative at 3/5.
     eye, hard = torch.eye(2, dtype=torch.float64), torch.tensor([[3.0, 4.0]], dtype=torch.float64)
     masks = masks_of_own(torch.tensor([0]), 2)
-    options = {**OPTIONS, "margin": math.pi / 6, "scale": 2.0, "gamma": 3.0}
     p, n, h = math.exp(math.sqrt(3)), 1.0, 3 * math.exp(1.2)
     expected = (-math.log(p / (p + n + h)) - math.log(p / (p + n))) / 2
-    loss = AdditiveMarginScale(**options)(eye, eye, hard, masks, rows=slice(0, 2))
+    loss = make_loss(margin=math.pi / 6, scale=2.0, gamma=3.0)(eye, eye, hard, masks, rows=slice(0, 2))
     torch.testing.assert_close(loss, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=0)
 
 
@@ -205,8 +209,7 @@ def test_exchanged_a_pair_meets_the_hard_negatives_of_its_positive() -> None:
         hard_of_positive=torch.tensor([[False, True]]),
         hard_of_others=torch.tensor([[False, False]]),
     )
-    options = {**OPTIONS, "margin": 0.0, "scale": 2.0, "bidirectional": True}
-    loss = AdditiveMarginScale(**options)(anchor, positive, hard, masks, rows=slice(0, 1))
+    loss = make_loss(margin=0.0, scale=2.0, bidirectional=True)(anchor, positive, hard, masks, rows=slice(0, 1))
     torch.testing.assert_close(loss.item(), 2 * math.log(1 + math.exp(-1)), rtol=1e-12, atol=0)
 
 
@@ -230,17 +233,12 @@ def test_with_an_additive_margin_both_ways_it_is_the_loss_of_labse_in_value_and_
     x, y = (side.requires_grad_() for side in torch.randn(2, 6, 5, dtype=torch.float64))
     group, rows = torch.tensor([0, 1, 1, 2, 3, 0]), slice(2, 5)
     none, masks = pairs_alone(x, group)
-    mine = RankingMasks(*(mask[rows] for mask in masks))
-    options = {**OPTIONS, "margin_kind": "additive", "margin": 0.3, "bidirectional": True}
-    loss = AdditiveMarginScale(**options)(x, y, none, mine, rows=rows)
-    shared: dict[str, Any] = {
-        "margin": 0.3,
-        "scale": 20.0,
-        "offset": 2,
-        "groups": group[rows],
-        "candidate_groups": group,
-    }
-    expected = additive_margin_softmax(x[rows], y, **shared) + additive_margin_softmax(y[rows], x, **shared)
+    mine = masks_of(masks, rows)
+    loss = make_loss(margin_kind="additive", margin=0.3, bidirectional=True)(x, y, none, mine, rows=rows)
+    labse = partial(
+        additive_margin_softmax, margin=0.3, scale=20.0, offset=2, groups=group[rows], candidate_groups=group
+    )
+    expected = labse(x[rows], y) + labse(y[rows], x)
     torch.testing.assert_close(loss, expected)
     gradients, expected_gradients = (torch.autograd.grad(value, (x, y)) for value in (loss, expected))
     assert all(gradient.abs().max() > 0 for gradient in expected_gradients)
@@ -257,12 +255,9 @@ def test_the_parts_of_two_devices_make_the_whole() -> None:
     torch.manual_seed(0)
     x, y, hard = torch.randn(6, 4), torch.randn(6, 4), torch.randn(5, 4)
     masks = masks_of_own(torch.tensor([0, 0, 2, 4, 5]), 6)
-    loss = AdditiveMarginScale(**{**OPTIONS, "hard_set": "all", "bidirectional": True})
+    loss = make_loss(hard_set="all", bidirectional=True)
     expected = loss(x, y, hard, masks, rows=slice(0, 6))
-    parts = [
-        loss(x, y, hard, RankingMasks(*(mask[rows] for mask in masks)), rows=rows)
-        for rows in (slice(0, 3), slice(3, 6))
-    ]
+    parts = [loss(x, y, hard, masks_of(masks, rows), rows=rows) for rows in (slice(0, 3), slice(3, 6))]
     torch.testing.assert_close(torch.stack(parts).mean(), expected)
 
 
@@ -276,10 +271,8 @@ def test_gradients_are_those_of_finite_differences(kind: str, hard_set: str, bid
     generator = torch.Generator().manual_seed(0)
     x, y, hard = (torch.randn(n, 3, dtype=torch.float64, generator=generator) for n in (4, 4, 3))
     masks = masks_of_own(torch.tensor([1, 1, 3]), 4)
-    mine = RankingMasks(*(mask[1:] for mask in masks))
-    loss = AdditiveMarginScale(
-        margin=0.4, margin_kind=kind, scale=4.0, gamma=2.0, hard_set=hard_set, bidirectional=bidirectional
-    )
+    mine = masks_of(masks, slice(1, None))
+    loss = make_loss(margin=0.4, margin_kind=kind, scale=4.0, gamma=2.0, hard_set=hard_set, bidirectional=bidirectional)
     inputs = [side.requires_grad_() for side in (x, y, hard)]
     assert torch.autograd.gradcheck(lambda *sides: loss(*sides, mine, rows=slice(1, 4)), inputs)
 
@@ -294,9 +287,7 @@ def test_equal_and_opposite_vectors_give_finite_losses_and_gradients_at_any_scal
     for sign in (1, -1):
         for scale in (0.5, 20.0, 1000.0):
             x, y, hard = (side.clone().requires_grad_() for side in (vectors, sign * vectors, vectors))
-            loss = AdditiveMarginScale(
-                **{**OPTIONS, "margin_kind": kind, "scale": scale, "hard_set": "all", "bidirectional": True}
-            )
+            loss = make_loss(margin_kind=kind, scale=scale, hard_set="all", bidirectional=True)
             value = loss(x, y, hard, masks_of_own(torch.arange(33), 33), rows=slice(0, 33))
             assert value.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
             assert torch.isfinite(value)
@@ -318,7 +309,7 @@ def test_a_pair_on_its_end_keeps_the_gradient_that_it_has_beside_it() -> None:
 def test_a_pair_without_any_negative_has_loss_0_and_gradient_0() -> None:
     x = torch.randn(3, 4, requires_grad=True)
     none, masks = pairs_alone(x, torch.zeros(3, dtype=torch.int64))
-    loss = AdditiveMarginScale(**{**OPTIONS, "bidirectional": True})(x, x + 1, none, masks, rows=slice(0, 3))
+    loss = make_loss(bidirectional=True)(x, x + 1, none, masks, rows=slice(0, 3))
     (gradient,) = torch.autograd.grad(loss, x)
     assert loss.item() == 0
     assert gradient.abs().max() == 0
@@ -328,7 +319,7 @@ def test_cosines_are_exact_under_autocast() -> None:
     torch.manual_seed(0)
     x, y, hard = torch.randn(6, 64), torch.randn(6, 64), torch.randn(4, 64)
     masks = masks_of_own(torch.tensor([0, 1, 2, 3]), 6)
-    loss = AdditiveMarginScale(**OPTIONS)
+    loss = make_loss()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         under = loss(x, y, hard, masks, rows=slice(0, 6))
     torch.testing.assert_close(under, loss(x, y, hard, masks, rows=slice(0, 6)), rtol=0, atol=0)
@@ -353,8 +344,8 @@ def test_cosines_are_exact_under_autocast() -> None:
 )
 def test_a_wrong_option_is_refused_by_name_when_the_loss_is_made(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        AdditiveMarginScale(**{**OPTIONS, **wrong})
+        make_loss(**wrong)
 
 
 def test_an_additive_margin_may_be_wider_than_a_right_angle() -> None:
-    assert AdditiveMarginScale(**{**OPTIONS, "margin_kind": "additive", "margin": 1.9}).margin == 1.9
+    assert make_loss(margin_kind="additive", margin=1.9).margin == 1.9
