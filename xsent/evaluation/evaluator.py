@@ -98,21 +98,14 @@ class Evaluator(ABC):
         """Receive what a run provides; called once, before ``check``.
 
         Args:
-            data: the data module of a training run; None outside training.
+            data: the data module of a training run; None outside training, a ``ValueError`` if its data are scored.
             split: ``valid`` or ``test``.
             device: where encoders and translators of the evaluator compute.
-
-        Raises:
-            ValueError: the evaluator scores held-out training data and ``data`` is None.
         """
         assert split in SPLITS, split
 
     def bind_encoder(self, encoder: object) -> None:
-        """Receive the encoder whose embeddings will be scored.
-
-        Raises:
-            ValueError: its embeddings cannot be scored, because of their size.
-        """
+        """Receive the encoder to score; raise ``ValueError`` if the size of its embeddings prevents that."""
         assert encoder is not None
 
     @abstractmethod
@@ -185,12 +178,9 @@ def add_space(name: str, space: str) -> str:
 
 
 def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluation:
-    """Score every space; ``add_space`` names the metrics.
+    """Score the embeddings (N, D) of ``evaluator.sentences()`` in every space; ``add_space`` names the metrics.
 
     A chart gets the space as suffix of its name and title, a table row as its first field.
-
-    Args:
-        vectors: (N, D) embeddings of ``evaluator.sentences()`` by space.
     """
     return Evaluation.merge(_in_space(evaluator.score(rows), space) for space, rows in vectors.items())
 

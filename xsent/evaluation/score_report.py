@@ -108,10 +108,7 @@ def sample_rows(
 ) -> dict[int, tuple[str, ...]]:
     """Sampled pairs with the parts of the sample they belong to, by number of the pair, in order.
 
-    Args:
-        scores: as in ``histogram``.
-        count: number of scores.
-        options: sizes of the parts; a small file has fewer pairs.
+    ``scores`` as in ``histogram``, ``count`` of them; a small file has fewer pairs than the options say.
     """
     rng = np.random.default_rng(options.seed)
     rows = {

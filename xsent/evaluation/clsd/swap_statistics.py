@@ -91,12 +91,10 @@ def pearson(a: Series, b: Series) -> float:
 def box_plot(
     name: str, title: str, changes: Mapping[str, Changes], classes: Sequence[str], kind: str, *, suffix: str = ""
 ) -> BoxPlot:
-    """Box plot of changes: a group for each class, a box for each label.
+    """Box plot of changes: a group for each class and for ``ANY`` of them, a box for each label.
 
-    Args:
-        changes: by label, a language or an encoder.
-        classes: parts of speech; ``ANY`` of them comes last.
-        kind: ``cross`` (Figure 2 of Michail et al. 2025) or ``mono`` (Figure 3).
+    ``changes`` by label, a language or an encoder; ``kind``: ``cross`` (Figure 2 of Michail et al. 2025) or ``mono``
+    (Figure 3).
     """
     groups: dict[str, dict[str, Series]] = {}
     for label, tags in _groups(classes).items():
@@ -116,9 +114,7 @@ def change_charts(name: str, changes: Sequence[Changes], classes: Sequence[str])
 def compare_encoders(name: str, changes: Mapping[str, Sequence[Changes]], classes: Sequence[str]) -> list[BoxPlot]:
     """Figures 2 and 3 for several encoders side by side, a chart for each language.
 
-    Args:
-        name: prefix of the file names.
-        changes: changes of each language by encoder, as ``ClsdSwapsEvaluator.changes`` returns them.
+    ``changes`` by encoder, as ``ClsdSwapsEvaluator.changes`` returns them; ``name`` is the prefix of the file names.
     """
     by_language: dict[str, dict[str, Changes]] = {}
     for encoder, languages in changes.items():

@@ -128,8 +128,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
     def check(self) -> None:
         """Read corpora and swaps; without annotations, tag the swaps.
 
-        Raises:
-            ValueError: a class without swaps, or too few parallel sentences of a pair of languages.
+        Raise ``ValueError`` for a class without swaps, and for too few parallel sentences of a pair of languages.
         """
         super().check()
         tags = Counter(tag for swaps in self.test_sets for tag in swaps.tags)

@@ -120,11 +120,7 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         return [] if self.annotations is None else self.read_annotations(self.annotations)
 
     def check(self) -> None:
-        """Read all files.
-
-        Raises:
-            ValueError: the dev pairs have one class, or an error of a reader.
-        """
+        """Read all files; raise ``ValueError`` if the dev pairs have one class."""
         super().check()
         assert (self._pool is None) == (self.pool is None)
         assert self._annotations is not None

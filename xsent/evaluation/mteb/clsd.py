@@ -60,11 +60,7 @@ class ClsdMtebEvaluator(ClsdSetsEvaluator):
     """
 
     def check(self) -> None:
-        """Read the sets and make tasks of them.
-
-        Raises:
-            ImportError: ``mteb`` is not installed.
-        """
+        """Read the sets and make tasks of them; raise ``ImportError`` if ``mteb`` is not installed."""
         super().check()
         assert self._tasks is not None
 

@@ -35,11 +35,10 @@ class MtebModel:
 
     @classmethod
     def of(cls, embedder: Embedder, *, name: str, space: str | None = None) -> MtebModel:
-        """Model of an encoder or a run.
+        """Model of an encoder or a run, named ``xsent/<name>``.
 
         Args:
             embedder: result of ``xsent.load_encoder``, or an encoder.
-            name: of the model, after ``xsent/``.
             space: of a run with heads: meaning | language | original; None: the encoder's default.
 
         Raises:
@@ -72,16 +71,12 @@ class CachedEncoding:
     """Cache of vectors: each text is encoded once.
 
     Metrics of ``mteb`` and ours are then computed from bit-identical vectors, which other batches need not give.
-
-    Args:
-        encode: texts -> vectors (N, D).
     """
 
-    encode: Callable[[Sequence[str]], Vectors]
+    encode: Callable[[Sequence[str]], Vectors]  # texts -> vectors (N, D)
     _vector_of: dict[str, Vectors] = field(default_factory=dict)
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Vectors (N, D)."""
         new = [text for text in dict.fromkeys(texts) if text not in self._vector_of]
         if new:
             self._vector_of.update(zip(new, self.encode(new), strict=True))

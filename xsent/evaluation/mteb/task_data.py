@@ -96,10 +96,8 @@ def data_digest(task: Any) -> str:
 def hub_task(mteb: Any, name: str, *, root: str | None, download: bool) -> tuple[Any, Path]:
     """Any text task of ``mteb``, with all its splits and languages, and the folder of its data.
 
-    Args:
-        root: folder with the files of the hub's repository in a folder named like the task; without it the local cache
-            of the hub is used.
-        download: download files that are not in the cache.
+    The data are in a folder of ``root`` named like the task, with the files of the hub's repository, otherwise in the
+    local cache of the hub; ``download``: fetch files that are not in the cache.
 
     Raises:
         FileNotFoundError: missing data; the message says how to get them.

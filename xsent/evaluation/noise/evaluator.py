@@ -104,11 +104,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
             self._teacher.check_size(dim)
 
     def check(self) -> None:
-        """Read the sets, the teacher and the SentencePiece model.
-
-        Raises:
-            ValueError: the set of the chart has no such line, or an error of a reader.
-        """
+        """Read the sets, the teacher and the SentencePiece model; check that the line of the chart exists."""
         super().check()
         self.ratio.check()
         if self._pictured is not None and self.picture_line > len(self._pictured.source):
@@ -173,11 +169,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
         return list(self._metrics({STUDENT: scores} | ({TEACHER: scores} if has_teacher else {}), drifts))
 
     def score(self, vectors: Tensor) -> Evaluation:
-        """Metrics from the vectors (N, D) of ``sentences()``.
-
-        Raises:
-            ValueError: the teacher's vectors have another size, but are compared.
-        """
+        """Metrics from the vectors (N, D) of ``sentences()``; ``ValueError`` if they cannot be compared by size."""
         student, teacher = Embedded(self._row_of, vectors), None
         if self._teacher is not None:
             texts = [*self.sentences(), *concatenate(self._translations())]

@@ -49,16 +49,10 @@ class Embedded(NamedTuple):
 
 @dataclass(eq=False)
 class Teacher:
-    """Vectors of fixed texts, computed at first use.
-
-    Args:
-        make: builds the encoder.
-        name: of the evaluator, for messages.
-        device: where the encoder computes.
-    """
+    """Vectors of fixed texts, computed at first use."""
 
     make: Callable[[], Embedder]
-    name: str
+    name: str  # of the evaluator, for messages
     device: str = "cpu"
     _dim: int | None = None  # size of its vectors; None: unknown before the first of them
     _embedded: Embedded | None = None

@@ -28,12 +28,7 @@ class TypeTokenRatio:
     lower_case: bool
 
     def check(self) -> None:
-        """Read the model.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: it is not a SentencePiece model.
-        """
+        """Read the model; raise ``FileNotFoundError`` or, for another file, ``ValueError``."""
         assert self.pieces is None or self._model is not None
 
     @cached_property

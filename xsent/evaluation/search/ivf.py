@@ -32,13 +32,9 @@ class InvertedFile:
 
 
 def train_centroids(sample: Tensor, cells: int, *, iterations: int, seed: int) -> Tensor:
-    """Unit centroids (C, D) by spherical k-means.
+    """Unit centroids (C, D) of at least C ``sample`` unit vectors (n, D), by spherical k-means.
 
-    Args:
-        sample: (n, D) unit vectors.
-        cells: C, at most n.
-        iterations: number of assignment and update steps.
-        seed: of the choice of initial centroids.
+    ``cells`` is C, ``iterations`` the number of assignment and update steps, ``seed`` that of the initial centroids.
     """
     generator = torch.Generator().manual_seed(seed)
     centroids = sample[torch.randperm(len(sample), generator=generator)[:cells].to(sample.device)]
@@ -87,8 +83,7 @@ def collect_ivf_candidates(x: Tensor, y: InvertedFile, k: int, *, probes: int) -
     Args:
         x: (M, D) unit vectors.
         y: the N vectors of the other side, read cell by cell, each once.
-        k: number of neighbours in each direction.
-        probes: number of cells to search for each row of ``x``.
+        k: number of neighbours in each direction; ``probes``: number of cells to search for each row of ``x``.
 
     Returns:
         As ``collect_candidates``, with the original rows of ``y``; there may be fewer than k.

@@ -61,7 +61,6 @@ def best_targets(x: Tensor, y: Tensor, *, margin: str, k: int, candidates: str) 
     S_ij - (A_i + B_j) / 2, ``ratio`` S_ij / ((A_i + B_j) / 2).
 
     Args:
-        margin: ``absolute``, ``distance`` or ``ratio``.
         k: number of neighbours to average; if the other side is smaller, all of it.
         candidates: possible answers, the k nearest neighbours (``knn``, as in LASER) or ``all`` rows.
 
@@ -92,7 +91,6 @@ def best_neighbours(forward: Neighbours, backward: Neighbours, *, margin: str, k
         forward: ``search_width(k)`` neighbours, or all, of each of the M rows of ``x``. A row without neighbours (-1)
             gets score -inf and row 0.
         backward: likewise for the N rows of ``y``.
-        margin, k: as in ``best_targets``.
     """
     mean_x, mean_y = mean_cosines(forward, k), mean_cosines(backward, k)
     return _best_of_knn(forward, mean_x, mean_y, margin, k), _best_of_knn(backward, mean_y, mean_x, margin, k)

@@ -34,14 +34,9 @@ class Threshold(NamedTuple):
 
 
 def mine(x: Tensor, y: Tensor, *, margin: str, k: int, strategy: str, threshold: float | None) -> MinedPairs:
-    """Mine pairs of ``x`` (M, D) and ``y`` (N, D) by margin score.
+    """Mine pairs of ``x`` (M, D) and ``y`` (N, D) by margin score among the k nearest.
 
-    Args:
-        margin, k: as in ``best_targets``; candidates are the k nearest.
-        strategy, threshold: as in ``select_pairs``.
-
-    Raises:
-        ValueError: an unknown margin or strategy, or an empty side.
+    Options and errors as in ``best_targets`` and ``select_pairs``.
     """
     _check_strategy(strategy)
     forward, backward = best_targets(x, y, margin=margin, k=k, candidates="knn")
@@ -58,7 +53,6 @@ def select_pairs(forward: Best, backward: Best, *, strategy: str, threshold: flo
     Args:
         forward: best target of each of M sources.
         backward: best source of each of N targets.
-        strategy: ``forward``, ``backward``, ``intersect`` or ``max``.
         threshold: only pairs with a greater score are kept; None keeps all.
 
     Returns:

@@ -129,11 +129,7 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
         return [kinds] if self.thresholds == "one" else [[kind] for kind in kinds]
 
     def check(self) -> None:
-        """Read the pairs.
-
-        Raises:
-            ValueError: the dev pairs of a threshold do not have both labels.
-        """
+        """Read the pairs; raise ``ValueError`` unless the dev pairs of each threshold have both labels."""
         super().check()
         for kinds in self._threshold_kinds:
             labels = [label for pairs in self.dev if pairs.kind in kinds for label in pairs.label]
