@@ -16,8 +16,17 @@ import numpy as np
 from torch import Tensor
 
 from xsent.evaluation.clsd.base import Corpus
-from xsent.evaluation.clsd.similarity_change import Normaliser, count_unrelated, normaliser, similarity_change
-from xsent.evaluation.clsd.swap_statistics import Changes, Swaps, change_charts, concatenate, swap_metrics
+from xsent.evaluation.clsd.swap_statistics import (
+    Changes,
+    Normaliser,
+    Swaps,
+    change_charts,
+    concatenate,
+    count_unrelated,
+    normaliser,
+    similarity_change,
+    swap_metrics,
+)
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_choice, zero_vectors
 from xsent.evaluation.evaluator import Bitext, Evaluation, direction
 
@@ -48,7 +57,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
         annotations: human swap annotations, for ``swaps``; None: swaps are found by rule in the corpora.
         classes: universal parts of speech with metrics of their own; together they are ``any``.
         semantically_equivalent: ``keep`` or ``drop`` swaps that annotators found to have the same meaning.
-        n_unrelated, seed: of a normaliser, as in ``similarity_change.normaliser``.
+        n_unrelated, seed: of a normaliser, as in ``normaliser``.
         read: ``(root, directions)`` -> corpora with distractors, not swaps.
         swaps: ``(corpora, annotations, keep_equivalent=...)`` -> swaps, a set for each direction that has some.
 

@@ -18,7 +18,7 @@ from xsent.distributed import rank
 from xsent.evaluation.charts import Chart
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_at_least
 from xsent.evaluation.evaluator import Evaluation, base_encoder
-from xsent.evaluation.noise.aggregation import STUDENT, TEACHER, ratio_summary, summary
+from xsent.evaluation.noise.aggregation import STUDENT, TEACHER, TypeTokenRatio, ratio_summary, summary
 from xsent.evaluation.noise.charts import boxes, sentence_map, sentence_vectors
 from xsent.evaluation.noise.scoring import (
     Embedded,
@@ -29,7 +29,6 @@ from xsent.evaluation.noise.scoring import (
     metric_items,
     score_set,
 )
-from xsent.evaluation.noise.type_token_ratio import TypeTokenRatio
 from xsent.evaluation.search.margin import MarginSearch
 
 ScoresBySet = dict[str, list[SetScores]]  # an entry for each generation of a set

@@ -89,10 +89,9 @@ class RetrievalEvaluator(LanguagesEvaluator[Bitext]):
         return {f"{self.name}/{item}/{self.metric}": value for item, value in figures.items()}
 
     def _errors(self, best: Best, pool: list[str]) -> int:
-        answers = best.rows.tolist()
-        if self.comparison == "index":
-            return sum(row != expected for expected, row in enumerate(answers))
-        return sum(pool[row] != pool[expected] for expected, row in enumerate(answers))
+        is_textual = self.comparison == "textual"
+        answers = enumerate(best.rows.tolist())
+        return sum(row != right and not (is_textual and pool[row] == pool[right]) for right, row in answers)
 
     def _figure(self, direction: Direction) -> float:
         count = direction.errors if self.metric == "error" else direction.n - direction.errors

@@ -123,7 +123,7 @@ def collect_candidates(x: Tensor, y: Vectors, k_x: int, k_y: int) -> tuple[Candi
             products = buffer[: len(x_tile) * len(y_tile)].view(len(x_tile), len(y_tile))
             torch.mm(x_tile, y_tile.T, out=products)
             update_candidates(products, torch.arange(row, row + len(x_tile), device=x.device), columns, best_x, best_y)
-    return best_x.candidates(), best_y.candidates()
+    return best_x.best, best_y.best
 
 
 def update_candidates(
@@ -152,11 +152,8 @@ class RunningTopK:
 
     def __init__(self, rows: int, columns: int, k: int, like: Tensor) -> None:
         self.k = k
-        self.scores = like.new_full((rows, min(k + EXTRA, columns)), float("-inf"))
-        self.index = torch.full_like(self.scores, -1, dtype=torch.int64)
-
-    def candidates(self) -> Candidates:
-        return Candidates(self.scores, self.index)
+        scores = like.new_full((rows, min(k + EXTRA, columns)), float("-inf"))
+        self.best = Candidates(scores, torch.full_like(scores, -1, dtype=torch.int64))
 
     def update(self, tile: Tensor, maxima: Tensor, rows: Tensor, columns: Tensor) -> None:
         """Update the candidates with a tile.
@@ -167,7 +164,7 @@ class RunningTopK:
             rows, columns: (r,) and (n * g,), positions in the matrix; -1 is padding, where all scores are -inf.
         """
         r, n, _ = tile.shape
-        current = self.scores[rows]
+        current = self.best.scores[rows]
         reach = current[:, self.k - 1 : self.k] - SLACK  # (r, 1): lower scores are not among the best k
         fresh = current[:, -1].isinf().nonzero().squeeze(1)
         if len(fresh):  # rows with too few candidates to discard any
@@ -193,7 +190,7 @@ class RunningTopK:
 
     def _begin(self, tile: Tensor, maxima: Tensor, rows: Tensor, columns: Tensor, fresh: Tensor) -> None:
         _, n, g = tile.shape
-        width = self.scores.size(1)
+        width = self.best.scores.size(1)
         # The best scores are in the groups of the best maxima, in the worst case one in each.
         groups = maxima[fresh].topk(min(width, n), dim=1).indices  # (f, w)
         scores = tile[fresh[:, None], groups].flatten(1)  # (f, w * g)
@@ -202,8 +199,8 @@ class RunningTopK:
         self._merge(rows[fresh], best.values, columns[index.flatten(1).gather(1, best.indices)])
 
     def _merge(self, rows: Tensor, scores: Tensor, index: Tensor) -> None:
-        parts = [Candidates(self.scores[rows], self.index[rows]), Candidates(scores, index)]
-        self.scores[rows], self.index[rows] = merge_candidates(parts, self.scores.size(1))
+        parts = [Candidates(*(column[rows] for column in self.best)), Candidates(scores, index)]
+        self.best.scores[rows], self.best.rows[rows] = merge_candidates(parts, self.best.scores.size(1))
 
 
 def merge_candidates(parts: Sequence[Candidates], width: int) -> Candidates:
@@ -224,10 +221,8 @@ def rescore(queries: Vectors, pool: Vectors, candidates: Tensor, k: int) -> Neig
         candidates: (M, c) rows of the pool, -1 for none; where ties may extend beyond them, all pool rows are compared.
         k: at most c.
     """
-    scores, index = (
-        candidates.new_empty(len(candidates), k, dtype=torch.float64),
-        candidates.new_empty(len(candidates), k),
-    )
+    scores = candidates.new_empty(len(candidates), k, dtype=torch.float64)
+    index = candidates.new_empty(len(candidates), k)
     # 8 MB of float64 at a time fit the cache, which makes rescoring seven times as fast.
     chunk = max(1, 2**20 // max(1, candidates.size(1) * queries[:1].size(1)))
     tied = []
@@ -242,10 +237,8 @@ def rescore(queries: Vectors, pool: Vectors, candidates: Tensor, k: int) -> Neig
             # A tie may extend beyond the candidates: then all pool rows are compared to find the lowest one.
             gap = ordered.values[:, k - 1] - ordered.values[:, -1]  # NaN if there were fewer than k
             tied.append((gap <= TIE).nonzero().squeeze(1) + start)
-    for queries_part in torch.split(torch.cat(tied), 512) if tied else ():
-        scores[queries_part], index[queries_part] = _compare_all(
-            queries[queries_part], pool, scores[queries_part, -1], k
-        )
+    for rows in torch.split(torch.cat(tied), 512) if tied else ():
+        scores[rows], index[rows] = _compare_all(queries[rows], pool, scores[rows, -1], k)
     return Neighbours(scores, index)
 
 

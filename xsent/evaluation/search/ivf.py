@@ -100,7 +100,7 @@ def collect_ivf_candidates(x: Tensor, y: InvertedFile, k: int, *, probes: int) -
         members, columns = y.vectors[first:last].to(x.device).T, order[first:last]
         for tile_rows in torch.split(rows, QUERIES):
             update_candidates(x[tile_rows] @ members, tile_rows, columns, best_x, best_y)
-    return best_x.candidates(), best_y.candidates()
+    return best_x.best, best_y.best
 
 
 def _nearest(x: Tensor, centroids: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from xsent.evaluation.noise.aggregation import ratio_summary, two_sample_p
-from xsent.evaluation.noise.type_token_ratio import TypeTokenRatio
+from xsent.evaluation.noise.aggregation import TypeTokenRatio, ratio_summary, two_sample_p
 
 # ---- t-test
 

@@ -10,8 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from xsent.evaluation.clsd.similarity_change import Normaliser, count_unrelated, normaliser, similarity_change
-from xsent.evaluation.clsd.swap_statistics import pearson
+from xsent.evaluation.clsd.swap_statistics import (
+    Normaliser,
+    count_unrelated,
+    normaliser,
+    pearson,
+    similarity_change,
+)
 from xsent.similarity import cos_sim
 
 
