@@ -13,16 +13,7 @@ import torch
 from xsent.version import __version__
 
 COMMIT = "XSENT_COMMIT"  # environment variable for images without a checkout, set at build time
-PACKAGES = (
-    "faiss-cpu",
-    "faiss-gpu",
-    "hydra-core",
-    "numpy",
-    "pytorch-lightning",
-    "tokenizers",
-    "torch",
-    "transformers",
-)
+PACKAGES = ("faiss-cpu", "faiss-gpu", "hydra-core", "numpy", "pytorch-lightning", "tokenizers", "torch", "transformers")
 
 
 def environment() -> dict[str, object]:

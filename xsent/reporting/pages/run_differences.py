@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,44 +12,19 @@ from typing import Any, NamedTuple
 from xsent.reporting.pages.run_folder import RunFiles
 from xsent.reporting.tables.results import decimals, result_cells
 
-HIGHER_IS_BETTER = {
-    "accuracy",
-    "p_at_1",
-    "pivot_p_at_1",
-    "f1",
-    "best_f1",
-    "f1_equivalent",
-    "f1_divergent",
-    "precision",
-    "recall",
-    "roc_auc",
-    "spearman",
-    "cosine_spearman",
-    "cosine_ap",
-}
-LOWER_IS_BETTER = {"error", "xsim", "eer"}
+HIGHER_IS_BETTER = re.compile(
+    "accuracy|p_at_1|pivot_p_at_1|f1|best_f1|f1_equivalent|f1_divergent|precision|recall|roc_auc"
+    "|spearman|cosine_spearman|cosine_ap"
+)
+LOWER_IS_BETTER = re.compile("error|xsim|eer")
 # Language vectors are not meant to find translations, and the probe's accuracy is bad news for meaning vectors.
 NOT_JUDGED = {"language", "language_probe"}
-RUN_PATHS = {"run_dir", "runs_dir", "cache_dir"}
+RUN_PATHS = re.compile("run_dir|runs_dir|cache_dir")
 # Where an evaluator reads, writes and computes; the digests of the test sets tell what it read.
-EVALUATOR_PATHS = RUN_PATHS | {
-    "root",
-    "out",
-    "folder",
-    "device",
-    "num_workers",
-    "dictionaries",
-    "augmented",
-    "error_types",
-    "flores",
-    "flores_augmented",
-    "flores_error_types",
-    "rocsmt",
-    "lexnorm",
-    "annotations",
-    "pool",
-    "models",
-}
+EVALUATOR_PATHS = re.compile(
+    "run_dir|runs_dir|cache_dir|root|out|folder|device|num_workers|dictionaries|augmented|error_types|flores"
+    "|flores_augmented|flores_error_types|rocsmt|lexnorm|annotations|pool|models|.*_path"
+)
 OUTCOMES = {"seconds", "epochs", "batches", "best", "monitor"}  # results of a run, not conditions
 CONDITIONS = {
     "data": "sha256 of the data",
@@ -64,7 +40,6 @@ class ComparedFigure(NamedTuple):
 
     value: float | None  # None: the run has no such figure
     delta: float | None  # to the first run; None for the first run itself and where a number is missing
-    verdict: str  # "better", "worse", or "" where neither or not known
     mark: str  # why the delta is not judged: "other data", "other settings"; else ""
 
 
@@ -111,29 +86,28 @@ def compare_metrics(runs: Sequence[RunFiles]) -> list[ComparedMetric]:
 def _compare(metric: str, run: RunFiles, first: RunFiles) -> ComparedFigure:
     value, base = run.metrics.get(metric), first.metrics.get(metric)
     if value is None or base is None or run is first:
-        return ComparedFigure(value, None, "", "")
-    mark = incomparable(run, first, metric.split("/")[1])
+        return ComparedFigure(value, None, "")
     delta = value - base
-    if not math.isfinite(delta):
-        return ComparedFigure(value, None, "", mark)
-    return ComparedFigure(value, delta, "" if mark else _verdict(metric, delta), mark)
-
-
-def _verdict(metric: str, delta: float) -> str:
-    """Verdict on the delta as it is shown: one that rounds to zero has none."""
-    *names, kind = metric.split("/")
-    rounded = round(delta, decimals(metric))
-    if NOT_JUDGED & set(names) or rounded == 0 or kind not in HIGHER_IS_BETTER | LOWER_IS_BETTER:
-        return ""
-    return "better" if (rounded > 0) == (kind in HIGHER_IS_BETTER) else "worse"
+    return ComparedFigure(
+        value, delta if math.isfinite(delta) else None, incomparable(run, first, metric.split("/")[1])
+    )
 
 
 def delta_text(metric: str, figure: ComparedFigure) -> str:
     """``+1.20 better``; "" where there is nothing to compare."""
     if figure.delta is None:
         return figure.mark
-    parts = (f"{figure.delta:+.{decimals(metric)}f}", figure.verdict, figure.mark)
-    return " ".join(part for part in parts if part)
+    return f"{figure.delta:+.{decimals(metric)}f} {figure.mark or _verdict(metric, figure.delta)}".rstrip()
+
+
+def _verdict(metric: str, delta: float) -> str:
+    """``better``, ``worse``, or "" where neither or not known; a delta that is shown as zero has none."""
+    *names, kind = metric.split("/")
+    rounded = round(delta, decimals(metric))
+    is_higher, is_lower = HIGHER_IS_BETTER.fullmatch(kind), LOWER_IS_BETTER.fullmatch(kind)
+    if NOT_JUDGED & set(names) or rounded == 0 or not (is_higher or is_lower):
+        return ""
+    return "better" if (rounded > 0) == bool(is_higher) else "worse"
 
 
 # ---- were two figures measured in the same way?
@@ -180,12 +154,10 @@ def _evaluators(config: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _settings(evaluator: Mapping[str, Any], run: RunFiles) -> dict[str, object]:
     """Settings of an evaluator; of paths and devices only whether they are set."""
     settings = _comparable({"run_dir": run.config.get("run_dir", ""), "evaluator": evaluator})
-    return {name: value is not None if _is_path(name) else value for name, value in settings.items()}
-
-
-def _is_path(name: str) -> bool:
-    last = name.rpartition(".")[2]
-    return last in EVALUATOR_PATHS or last.endswith("_path")
+    return {
+        name: value is not None if EVALUATOR_PATHS.fullmatch(name.rpartition(".")[2]) else value
+        for name, value in settings.items()
+    }
 
 
 # ---- in what do runs differ?
@@ -198,17 +170,22 @@ def config_differences(runs: Sequence[RunFiles]) -> list[list[str]]:
 
 def condition_differences(runs: Sequence[RunFiles]) -> list[list[str]]:
     """Versions, machine and digests that differ, each with its value in every run."""
-    conditions = []
-    for run in runs:
-        # The data of an evaluation are its test sets, which have a line of their own.
-        ignored = OUTCOMES if run.trains or "test_sets" not in run.about else OUTCOMES | {"data"}
-        conditions.append(flatten({name: value for name, value in run.about.items() if name not in ignored}))
+    # The data of an evaluation are its test sets, which have a line of their own.
+    ignored = [OUTCOMES if run.trains or "test_sets" not in run.about else OUTCOMES | {"data"} for run in runs]
+    conditions = [
+        flatten({name: value for name, value in run.about.items() if name not in names})
+        for run, names in zip(runs, ignored, strict=True)
+    ]
     return [[CONDITIONS.get(name, name), *values] for name, *values in _differences(conditions)]
 
 
 def _differences(mappings: Sequence[Mapping[str, object]]) -> list[list[str]]:
     names = dict.fromkeys(name for mapping in mappings for name in mapping)
-    rows = [[name, *(_text(each[name]) if name in each else ABSENT for each in mappings)] for name in names]
+    values = {name: [each.get(name, ABSENT) for each in mappings] for name in names}
+    rows = [
+        [name, *(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in texts)]
+        for name, texts in values.items()
+    ]
     return [row for row in rows if len(set(row[1:])) > 1]
 
 
@@ -218,7 +195,7 @@ def _comparable(config: Mapping[str, Any]) -> dict[str, object]:
     return {
         name: value.replace(run_dir, "<run_dir>") if run_dir and isinstance(value, str) else value
         for name, value in flatten(config).items()
-        if name.rpartition(".")[2] not in RUN_PATHS
+        if not RUN_PATHS.fullmatch(name.rpartition(".")[2])
     }
 
 
@@ -228,7 +205,3 @@ def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
     for name, item in value.items():
         flat |= flatten(item, f"{prefix}{name}.") if isinstance(item, Mapping) and item else {f"{prefix}{name}": item}
     return flat
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

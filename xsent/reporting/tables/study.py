@@ -22,42 +22,22 @@ LEGEND = (
     "Ours, beside it the paper's figure and the difference; ± is the standard deviation over seeds. Where some of a"
     " table's items were not measured, the paper's average is that of the same items, and it says how many."
 )
-FIELDS = [
-    "encoder",
-    "objective",
-    "space",
-    "metric",
-    "seeds",
-    "ours",
-    "deviation",
-    "paper_encoder",
-    "paper",
-    "difference",
-    "averaged_items",
-]
 
 
 class Figure(NamedTuple):
-    """Metric of an encoder and objective over all seeds."""
+    """Metric of an encoder and objective over all seeds; a row of ``table.csv``."""
 
     encoder: str
     objective: str
     space: str
     metric: str  # "<evaluator>/<item>/<metric>"
-    ours: list[float]  # a figure per seed; empty when no cell measured it
+    seeds: int  # 0 when no cell measured it
+    ours: float | None  # mean over the seeds
+    deviation: float | None  # standard deviation over two seeds or more
     paper_encoder: str
     paper: float | None  # None: the paper has none
-    averaged: str  # of an average over some of the table's items: "5 of 10"; else empty
-
-    @property
-    def mean(self) -> float:
-        """Mean over the seeds; NaN without any."""
-        return mean(self.ours) if self.ours else math.nan
-
-    @property
-    def deviation(self) -> float | None:
-        """Standard deviation over two seeds or more."""
-        return stdev(self.ours) if len(self.ours) > 1 else None
+    difference: float | None
+    averaged_items: str  # of an average over some of the table's items: "5 of 10"; else empty
 
 
 def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *, folder: Path) -> None:
@@ -71,7 +51,7 @@ def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *
     results = figures(cells, study["paper"])
     if results:
         notes, tables = missing_notes(cells), study_tables(results)
-        write_text(folder / "table.csv", study_csv(results))
+        write_text(folder / "table.csv", csv_text([Figure._fields, *results]))
         write_text(folder / "table.md", study_markdown(tables, study["title"], notes))
         console = Console()
         console.print("\n" + "\n".join([study["title"], LEGEND, *notes]) + "\n")
@@ -102,11 +82,15 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
         for space in SPACES:
             ours = {metric: _measured(measured, space, metric) for metric in paper["metrics"]}
             # The original vectors are the same whatever the objective.
-            values = rows.get("original" if space == "original" else objective, {}).get(space)
-            printed = {} if values is None else dict(zip(paper["metrics"], values, strict=True))
-            for metric in paper["metrics"]:
+            row = rows.get("original" if space == "original" else objective, {}).get(space)
+            printed = {} if row is None else dict(zip(paper["metrics"], row, strict=True))
+            for metric, values in ours.items():
+                mean_of_ours = mean(values) if values else None
+                deviation = stdev(values) if len(values) > 1 else None
                 beside, averaged = _beside(metric, ours, printed)
-                results.append(Figure(encoder, objective, space, metric, ours[metric], name, beside, averaged))
+                difference = None if mean_of_ours is None or beside is None else mean_of_ours - beside
+                of_ours = len(values), mean_of_ours, deviation
+                results.append(Figure(encoder, objective, space, metric, *of_ours, name, beside, difference, averaged))
     return results
 
 
@@ -119,29 +103,13 @@ def _measured(cells: Sequence[Mapping[str, float]], space: str, metric: str) -> 
 def _beside(metric: str, ours: Mapping[str, Sequence[float]], printed: Mapping[str, float]) -> tuple[float | None, str]:
     """The paper's figure to compare with, and the number of items that it averages if not all."""
     evaluator, item, kind = metric.split("/")
-    items = [
-        metric_name
-        for metric_name in ours
-        if metric_name.startswith(f"{evaluator}/")
-        and metric_name.endswith(f"/{kind}")
-        and metric_name.split("/")[1] not in AVERAGES
-    ]
-    measured_items = [metric_name for metric_name in items if ours[metric_name]]
-    if item not in AVERAGES or not ours[metric] or len(measured_items) == len(items) or not measured_items:
-        return printed.get(metric), ""
-    averaged = f"{len(measured_items)} of {len(items)}"
-    return (mean(printed[metric_name] for metric_name in measured_items) if printed else None), averaged
-
-
-def study_csv(results: Sequence[Figure]) -> str:
-    """A row per figure, at full precision."""
-    rows: list[Sequence[object]] = [FIELDS]
-    for figure in results:
-        ours = figure.mean if figure.ours else None
-        difference = None if ours is None or figure.paper is None else ours - figure.paper
-        numbers = len(figure.ours), ours, figure.deviation, figure.paper_encoder, figure.paper, difference
-        rows.append([*figure[:4], *numbers, figure.averaged])
-    return csv_text(rows)
+    parts = {name: name.split("/") for name in ours}
+    items = [name for name in ours if parts[name][::2] == [evaluator, kind] and parts[name][1] not in AVERAGES]
+    measured_items = [name for name in items if ours[name]]
+    if item in AVERAGES and ours[metric] and 0 < len(measured_items) < len(items):
+        paper = mean(printed[name] for name in measured_items) if printed else None
+        return paper, f"{len(measured_items)} of {len(items)}"
+    return printed.get(metric), ""
 
 
 def missing_notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -168,7 +136,7 @@ def study_tables(results: Sequence[Figure]) -> list[Table]:
     tables = []
     for encoder, space in dict.fromkeys((figure.encoder, figure.space) for figure in results):
         chosen = [figure for figure in results if (figure.encoder, figure.space) == (encoder, space)]
-        if all(figure.paper is None and not figure.ours for figure in chosen):
+        if all(figure.paper is None and figure.ours is None for figure in chosen):
             continue
         objectives = list(dict.fromkeys(figure.objective for figure in chosen))
         if space == "original":  # the same for all of them
@@ -198,10 +166,9 @@ def _labels(metrics: Sequence[str]) -> dict[str, str]:
 
 def _cell(figure: Figure) -> Cell:
     """Our figure, beside it the paper's."""
-    ours = f"{figure.mean:.2f}" if figure.ours else "-"
+    ours = "-" if figure.ours is None else f"{figure.ours:.2f}"
     if figure.deviation is not None:
         ours += f" ± {figure.deviation:.2f}"
-    notes = [] if figure.paper is None else [f"{figure.paper:.2f}"]
-    if figure.ours and figure.paper is not None:
-        notes.append(f"{figure.mean - figure.paper:+.2f}")
-    return Cell(ours, note=", ".join([*notes, *([figure.averaged] if figure.averaged else [])]))
+    paper = "" if figure.paper is None else f"{figure.paper:.2f}"
+    difference = "" if figure.difference is None else f"{figure.difference:+.2f}"
+    return Cell(ours, note=", ".join(filter(None, [paper, difference, figure.averaged_items])))
