@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,9 +35,10 @@ DATA_TERMS = (
     " ask whoever published the data before you pass this on."
 )
 OTHER_CHECKPOINT = (
-    "None: the run scored another checkpoint, {final}.ckpt, and not the one that was exported. Score this one with"
+    "None: the run scored another checkpoint, {final}, and not the one that was exported. Score this one with"
     " evaluate.py or `xsent mteb`."
 )
+NO_EVALUATION = "None: the run has no evaluation of these vectors."
 LANGUAGE_PAIR = re.compile(r"([a-z]{3})-([a-z]{3})")  # in the name of a metric
 SAME_RUN = ("run_dir", "recipe", "encoder", "data", "seed")  # two configs that agree on these are of one run
 MAX_SCORES = 40  # rows of the table
@@ -73,7 +74,7 @@ class About(NamedTuple):
     training: Mapping[str, str]  # rows of a table; empty: not trained here
     scores: Mapping[str, float | None]  # by metric, all spaces; None: undefined
     digests: Mapping[str, str]
-    no_scores: str = "None: the run has no evaluation of these vectors."  # shown where there are no scores
+    no_scores: str = NO_EVALUATION  # shown where there are no scores
 
 
 def about_encoder(config: Mapping[str, Any]) -> About:
@@ -92,13 +93,20 @@ def about_run(path: Path) -> About:
     Raises:
         FileNotFoundError: no such checkpoint.
     """
-    checkpoint, state = _checkpoint(path)
-    config: dict[str, Any] = redact(state["config"])
     folder = path if path.is_dir() else path.resolve().parent.parent
+    checkpoint = folder / "checkpoints" / "best.ckpt" if path.is_dir() else path.resolve()
+    state = _read_state(checkpoint)
+    final = f"{state['config']['final']}.ckpt"
+    if path.is_dir() and checkpoint.name != final:
+        checkpoint = checkpoint.with_name(final)
+        state = _read_state(checkpoint)
+    config: dict[str, Any] = redact(state["config"])
     results = _results(folder / "metrics.json", config)
-    is_scored = path.is_dir() or checkpoint.name == f"{config['final']}.ckpt"
+    is_scored = checkpoint.name == final
+    labels = {"data": "data", "encoder": "encoder, as trained on or trained", "git": "trained with git"}
+    packages: Mapping[str, str] = results.get("packages", {})
     name = str(config["encoder"]["name"])
-    about = About(
+    return About(
         encoder=name,
         base_model=_base_model(name),
         licence=None,
@@ -106,15 +114,26 @@ def about_run(path: Path) -> About:
         languages=_languages(config["data"]),
         training=_training(config, state),
         scores=results.get("metrics", {}) if is_scored else {},
-        digests=_digests(checkpoint, results),
+        digests={
+            "checkpoint": sha256(checkpoint),
+            **{label: str(results[name]) for name, label in labels.items() if results.get(name)},
+            **{f"trained with {name}": packages[name] for name in ("torch", "transformers") if name in packages},
+        },
+        no_scores=OTHER_CHECKPOINT.format(final=final) if results and not is_scored else NO_EVALUATION,
     )
-    return about._replace(no_scores=OTHER_CHECKPOINT.format(**config)) if results and not is_scored else about
 
 
 def model_card(exported: Exported, about: About, checked: CheckedExport) -> str:
     """Text of the ``README.md`` of an exported folder."""
     scores = {name: value for name, value in about.scores.items() if exported.space in name.split("/")}
-    shown_scores = _select(scores)
+    shown_scores = dict(scores)
+    if len(scores) > MAX_SCORES:  # those over all languages, or else the first
+        averages = {name: value for name, value in scores.items() if {"mean", "all"} & set(name.split("/"))}
+        shown_scores = averages or dict(list(scores.items())[:MAX_SCORES])
+    directions = [LANGUAGE_PAIR.fullmatch(part) for name in scores for part in name.split("/")]
+    scored_languages = {language for direction in directions if direction for language in direction.groups()}
+    current = environment()
+    versions = {**checked.result.versions, "xsent": current["xsent"], "git": current["git"]}
     body = templates.get_template("model_card.jinja").render(
         exported=exported,
         about=about,
@@ -122,8 +141,12 @@ def model_card(exported: Exported, about: About, checked: CheckedExport) -> str:
         xsent=xsent.__version__,
         scores={name: "undefined" if value is None else f"{value:.4g}" for name, value in shown_scores.items()},
         omitted=len(scores) - len(shown_scores),
-        scored_languages=sorted(_scored_languages(scores) - set(about.languages)),
-        provenance=_provenance(exported, about, checked),
+        scored_languages=sorted(scored_languages - set(about.languages)),
+        provenance=[
+            ("encoder and heads", exported.digest),
+            *about.digests.items(),
+            *((f"exported with {name}", value) for name, value in versions.items()),
+        ],
     )
     body = re.sub(r"\n{3,}", "\n\n", body).strip()
     return str(ModelCard(f"---\n{_metadata(exported, about, shown_scores).to_yaml()}\n---\n\n{body}\n"))
@@ -158,39 +181,12 @@ def _metadata(exported: Exported, about: About, scores: Mapping[str, float | Non
     )
 
 
-def _select(scores: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The scores; of more than ``MAX_SCORES``, those over all languages, or else the first."""
-    if len(scores) <= MAX_SCORES:
-        return dict(scores)
-    averages = {name: value for name, value in scores.items() if {"mean", "all"} & set(name.split("/"))}
-    return averages or dict(list(scores.items())[:MAX_SCORES])
-
-
-def _provenance(exported: Exported, about: About, checked: CheckedExport) -> list[tuple[str, str]]:
-    current = environment()
-    versions = {**checked.result.versions, "xsent": str(current["xsent"]), "git": str(current["git"])}
-    rows = [("encoder and heads", exported.digest), *about.digests.items()]
-    return [*rows, *((f"exported with {name}", value) for name, value in versions.items())]
-
-
-# ---- facts of a run
-
-
-def _checkpoint(path: Path) -> tuple[Path, dict[str, Any]]:
-    """The checkpoint that ``load_encoder`` would load, and its entry ``xsent``; weights stay on disk."""
-
-    def read(file: Path) -> dict[str, Any]:
-        if not file.is_file():
-            raise FileNotFoundError(f"{file}: no such checkpoint")
-        state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True, mmap=True)["xsent"]
-        return state
-
-    if not path.is_dir():
-        return path.resolve(), read(path)
-    best = path / "checkpoints" / "best.ckpt"
-    state = read(best)
-    final = best.with_name(f"{state['config']['final']}.ckpt")
-    return (best, state) if final == best else (final, read(final))
+def _read_state(checkpoint: Path) -> dict[str, Any]:
+    """Entry ``xsent`` of a checkpoint; weights stay on disk."""
+    if not checkpoint.is_file():
+        raise FileNotFoundError(f"{checkpoint}: no such checkpoint")
+    state: dict[str, Any] = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)["xsent"]
+    return state
 
 
 def _results(file: Path, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,25 +217,10 @@ def _training(config: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, 
     return rows
 
 
-def _digests(checkpoint: Path, results: Mapping[str, Any]) -> dict[str, str]:
-    labels = {"data": "data", "encoder": "encoder, as trained on or trained", "git": "trained with git"}
-    packages: Mapping[str, str] = results.get("packages", {})
-    return {
-        "checkpoint": sha256(checkpoint),
-        **{label: str(results[name]) for name, label in labels.items() if results.get(name)},
-        **{f"trained with {name}": packages[name] for name in ("torch", "transformers") if name in packages},
-    }
-
-
 def _languages(data: Mapping[str, Any]) -> list[str]:
     """Languages that the config lists; empty where it takes all that the files have."""
     listed = data.get("languages")
     return sorted({to_iso639_3(language) for language in listed}) if isinstance(listed, list) else []
-
-
-def _scored_languages(scores: Iterable[str]) -> set[str]:
-    pairs = [LANGUAGE_PAIR.fullmatch(part) for name in scores for part in name.split("/")]
-    return {language for pair in pairs if pair for language in pair.groups()}
 
 
 def _base_model(name: str) -> str | None:
