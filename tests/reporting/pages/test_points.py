@@ -23,7 +23,7 @@ from tests.reporting.pages.helpers import (
 )
 from xsent.reporting.pages.charts import PLANE
 from xsent.reporting.pages.oracle_figures import write_figures_page
-from xsent.reporting.plots.panels import PairFigure, Sides
+from xsent.reporting.plots.embeddings import PairFigure, Sides
 from xsent.reporting.plots.projections import METHODS, Projection
 
 SPACES = ("meaning", "language")

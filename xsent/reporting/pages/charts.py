@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -29,6 +30,7 @@ SHAPES = [
 DASHES: list[list[int]] = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 4]]
 PLANE = 9_999  # coordinates of a picture are integers from -PLANE to PLANE
 
+ROWS = alt.Chart(alt.NamedData("rows"))
 Spec = dict[str, Any]
 THEME: Spec = {
     "background": None,
@@ -80,15 +82,14 @@ def columns_of(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
 
 
 def curve_specs() -> dict[str, Spec]:
-    """Lines by step, ``marked`` with marks on them, and both as ``..._log`` with a logarithmic axis of values.
+    """Lines by step, ``marked`` with marks on some steps, and both as ``..._log`` with a logarithmic axis of values.
 
     Columns: key, line, series, run, variant, step, epoch, value (None: a gap), colour, dash, shape (None: no mark).
     ``run`` is "" where there is one run, and ``variant`` is "" or the choice that shows it, as ``<chart>=<item>``.
     """
     return {
-        f"{name}{'_log' if log else ''}": _curves(marked=name == "marked", log=log)
-        for name in ("lines", "marked")
-        for log in (False, True)
+        f"{name}{suffix}": _curves(marked=name == "marked", log=bool(suffix))
+        for name, suffix in product(("lines", "marked"), ("", "_log"))
     }
 
 
@@ -96,21 +97,19 @@ def curve_specs() -> dict[str, Spec]:
 def _curves(*, marked: bool, log: bool) -> Spec:
     y = alt.Y("value:Q").title("value, logarithmic" if log else None)
     y = y.scale(type="log", nice=False) if log else y.scale(zero=False, nice=False)
-    encoding = {
-        "x": alt.X("step:Q").title("step").scale(zero=False, nice=False).axis(tickCount=5, format="~s"),
-        "y": y.axis(tickCount=5, format="~g"),
-        "color": _numbered("colour", COLOURS),
-    }
-    base = alt.Chart(alt.NamedData("rows")).transform_filter(
+    base = ROWS.transform_filter(
         "(datum.run == '' || indexof(chosen, 'run=' + datum.run) >= 0)"
         " && (datum.variant == '' || indexof(chosen, datum.variant) >= 0)"
+    ).encode(
+        x=alt.X("step:Q").title("step").scale(zero=False, nice=False).axis(tickCount=5, format="~s"),
+        y=y.axis(tickCount=5, format="~g"),
+        color=_numbered("colour", COLOURS),
     )
-    dashes = alt.StrokeDash("dash:O").scale(domain=list(range(len(DASHES))), range=DASHES).legend(None)
     lines = base.mark_line(strokeWidth=1.8, invalid="break-paths-filter-domains", clip=True)
-    layers = [lines.encode(**encoding, strokeDash=dashes, detail="line:N")]
-    if marked:
-        dots = base.transform_filter("isValid(datum.shape)").mark_point(filled=True, size=70, opacity=1)
-        layers.append(dots.encode(**encoding, shape=_numbered("shape", SHAPES, alt.Shape)))
+    marks = base.transform_filter("isValid(datum.shape)").mark_point(filled=True, size=70, opacity=1)
+    layers = [lines.encode(strokeDash=_numbered("dash", DASHES, alt.StrokeDash), detail="line:N")]
+    if marked:  # Vega warns of a layer without data
+        layers.append(marks.encode(shape=_numbered("shape", SHAPES, alt.Shape)))
     tip = [Text("{series}", small=True), Text("{value}"), Text("step {step}, epoch {epoch}", small=True)]
     return _finish(alt.layer(*layers), height=260, reach=60, tip=tip)
 
@@ -119,8 +118,7 @@ def plane_spec(looks: Sequence[Look], *, zoom: bool, tip: Sequence[Text]) -> Spe
     """Points in the plane, both axes to one scale. Columns: key, partner, x, y, look, series and those of ``tip``."""
     scale = alt.Scale(domain=[-1.06 * PLANE, 1.06 * PLANE], nice=False, zero=False)
     points = (
-        alt.Chart(alt.NamedData("rows"))
-        .transform_filter("indexof(chosen, 'series=' + datum.series) >= 0")
+        ROWS.transform_filter("indexof(chosen, 'series=' + datum.series) >= 0")
         .mark_point(filled=True, size=45, opacity=0.8, clip=True)
         .encode(
             x=alt.X("x:Q").scale(scale).axis(None),
@@ -138,7 +136,7 @@ def plane_spec(looks: Sequence[Look], *, zoom: bool, tip: Sequence[Text]) -> Spe
 
 def history_spec(*, has_best: bool) -> Spec:
     """Values by trial, and the best so far. Columns: key, trial, value, best (None: none yet), look, tooltip texts."""
-    base = alt.Chart(alt.NamedData("rows")).encode(x=alt.X("trial:Q").title("trial").axis(tickMinStep=1, format="d"))
+    base = ROWS.encode(x=alt.X("trial:Q").title("trial").axis(tickMinStep=1, format="d"))
     scale = alt.Scale(zero=False)
     best = base.transform_calculate(key="null").transform_filter("isValid(datum.best)")
     best = best.mark_line(interpolate="step-after", strokeDash=DASHES[1], color=COLOURS[4])
@@ -156,9 +154,7 @@ TRIAL_TIP = [Text("{title}"), Text("{ending}", small=True), Text("{tried}", smal
 
 def importance_spec(count: int) -> Spec:
     """Bars of shares. Columns: key, name, value, percent."""
-    base = alt.Chart(alt.NamedData("rows")).encode(
-        x=alt.X("value:Q").scale(domain=[0, 1.15]).axis(None), y=alt.Y("name:N").sort(None).title(None)
-    )
+    base = ROWS.encode(x=alt.X("value:Q").scale(domain=[0, 1.15]).axis(None), y=alt.Y("name:N").sort(None).title(None))
     bars = base.mark_bar(color=COLOURS[0])
     texts = base.mark_text(align="left", dx=5).encode(text="percent:N")
     return _finish(alt.layer(bars, texts), height=36 * count, reach=60, tip=[Text("{name}: {percent}")])
@@ -172,7 +168,7 @@ def parallel_spec(axes: Sequence[str]) -> Spec:
     x = alt.X("place:Q").scale(domain=[-0.05, 1.05], nice=False).axis(None)
     y = alt.Y("axis:N").sort(list(axes)).scale(type="point", padding=0.5).title(None)
     y = y.axis(labels=False, grid=True, domain=False, ticks=False)
-    base = alt.Chart(alt.NamedData("rows")).encode(x=x, y=y)
+    base = ROWS.encode(x=x, y=y)
     lines = (
         base.transform_filter("datum.width > 0")
         .mark_line(opacity=0.75)
@@ -181,7 +177,7 @@ def parallel_spec(axes: Sequence[str]) -> Spec:
             order="step:Q",
             color=_numbered("look", COLOURS),
             # Solid for finished trials (0), dashed for all others.
-            strokeDash=alt.StrokeDash("look:O").scale(domain=list(range(8)), range=[[], *[[7, 4]] * 7]).legend(None),
+            strokeDash=_numbered("look", [[], *[[7, 4]] * 7], alt.StrokeDash),
             strokeWidth=alt.StrokeWidth("width:Q").scale(None).legend(None),
         )
     )
@@ -193,10 +189,9 @@ def parallel_spec(axes: Sequence[str]) -> Spec:
 
 def histogram_spec(threshold: float) -> Spec:
     """Bars of two classes and a rule between them. Columns: key, low, high, count, verdict, text."""
-    base = alt.Chart(alt.NamedData("rows"))
     # Hollow against filled: the classes differ without colour, too.
     classes = ["equivalent", "divergent"]
-    bars = base.mark_bar(orient="vertical", strokeWidth=1).encode(
+    bars = ROWS.mark_bar(orient="vertical", strokeWidth=1).encode(
         x=alt.X("low:Q").title("score of a pair").scale(zero=False, nice=False),
         x2="high:Q",
         y=alt.Y("count:Q").title("pairs"),
@@ -217,7 +212,6 @@ def _numbered(field: str, values: Sequence[object], channel: type[Any] = alt.Col
 
 
 def _finish(chart: Any, *, height: int | str, reach: int, tip: Sequence[Text]) -> Spec:
-    lines = [{"text": text.text, "lang": text.lang, "small": text.small} for text in tip]
-    usermeta = {"reach": reach, "lines": lines}
+    usermeta = {"reach": reach, "lines": [text._asdict() for text in tip]}
     spec: Spec = chart.properties(width="container", height=height, usermeta=usermeta).to_dict()
     return {**spec, "config": THEME, "autosize": {"type": "fit", "contains": "padding"}, "padding": 6}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import langcodes
 
-from xsent.evaluation.score_report import PARTS, Histogram, ScoredPair, ScoreReport
+from xsent.evaluation.score_report import PARTS, Histogram, ScoreReport
 from xsent.reporting.pages.charts import chart, histogram_spec
 from xsent.reporting.pages.page import FILTER, Section, log_page_errors, macro, shorten, write_page
 
@@ -22,7 +22,6 @@ PART_NAMES = {
     "highest": "highest scores",
     "random": "at random",
 }
-SIGNS = {"equivalent": "=", "divergent": "≠"}
 
 
 def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: int) -> Path:
@@ -30,7 +29,7 @@ def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: 
 
     Args:
         path: of the page.
-        report: scores and sample.
+        report: of the filtered file.
         rows: pairs on the screen at a time.
         words: of a sentence, at most; the page tells how many more there are.
 
@@ -38,19 +37,26 @@ def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: 
         ValueError: ``rows`` or ``words`` is below 1.
     """
     check_page(rows=rows, words=words)
-    pairs = _limit([_pair(pair, words, report.threshold) for pair in report.pairs])
+    sides = [
+        [_side(pair.source, pair.source_divergent, words), _side(pair.target, pair.target_divergent, words)]
+        for pair in report.pairs
+    ]
+    sizes = [PAIR_OVERHEAD + len(str(texts).encode()) for texts in sides]
+    count = len(sizes) if sum(sizes) <= MAX_PAIR_BYTES else MAX_PAIR_BYTES // max(sizes)
+    shown = [number * len(sizes) // count for number in range(count)]  # as many as fit, evenly from all
     counts = {part: sum(part in pair.parts for pair in report.pairs) for part in PARTS}
     total = report.equivalent + report.divergent
     # Where the page has all pairs, every pair is in every part and there is nothing to choose.
     is_sample = any(len(pair.parts) < len(PARTS) for pair in report.pairs)
     context = {
-        "pairs": pairs,
+        "pairs": [(report.pairs[number], sides[number]) for number in shown],
+        "threshold": report.threshold,
         "tags": [langcodes.standardize_tag(language) for language in report.languages],
         "rows": rows,
         "part_names": PART_NAMES if is_sample else {},
         "counts": counts,
         "total": total,
-        "omitted": len(report.pairs) - len(pairs),
+        "omitted": len(sizes) - count,
     }
     charts = {"scores": chart("histogram", _bars(report.histogram, report.threshold))}
     blocks = {"scores": {"specs": {"histogram": histogram_spec(report.threshold)}, "charts": charts}}
@@ -91,7 +97,7 @@ def _bars(histogram: Histogram, threshold: float) -> list[dict[str, object]]:
             "high": edges[key + 1],
             "count": count,
             # By the middle: the threshold is an edge, but for rounding.
-            "verdict": _verdict(edges[key] + histogram.width / 2, threshold),
+            "verdict": "equivalent" if edges[key] + histogram.width / 2 > threshold else "divergent",
             "text": f"{texts[key]} to {texts[key + 1]}: {count:,} pairs",
         }
         for key, count in enumerate(histogram.counts)
@@ -104,23 +110,6 @@ def _score(value: float, step: float) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"  # plus zero: never -0.0
 
 
-def _verdict(score: float, threshold: float) -> str:
-    return "equivalent" if score > threshold else "divergent"
-
-
-def _pair(pair: ScoredPair, words: int, threshold: float) -> dict[str, object]:
-    """Pair as ``pairs.html`` shows it."""
-    verdict = _verdict(pair.score, threshold)
-    return {
-        "line": pair.line,
-        "score": pair.score,
-        "verdict": verdict,
-        "sign": SIGNS[verdict],
-        "parts": " ".join(pair.parts),
-        "sides": [_side(pair.source, pair.source_divergent, words), _side(pair.target, pair.target_divergent, words)],
-    }
-
-
 def _side(words: Sequence[str], divergent: Sequence[int], limit: int) -> tuple[list[tuple[str, bool]], int]:
     """Runs of words with whether they are divergent, and the number of words left out."""
     positions = range(min(len(words), limit))
@@ -129,12 +118,3 @@ def _side(words: Sequence[str], divergent: Sequence[int], limit: int) -> tuple[l
         for is_marked, run in groupby(positions, key=set(divergent).__contains__)
     ]
     return runs, len(words) - len(positions)
-
-
-def _limit(pairs: list[dict[str, object]]) -> list[dict[str, object]]:
-    """As many pairs as the page can hold, evenly from all."""
-    sizes = [PAIR_OVERHEAD + len(str(pair["sides"]).encode()) for pair in pairs]
-    if sum(sizes) <= MAX_PAIR_BYTES:
-        return pairs
-    count = MAX_PAIR_BYTES // max(sizes)
-    return [pairs[number * len(pairs) // count] for number in range(count)]

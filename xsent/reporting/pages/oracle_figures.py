@@ -12,7 +12,7 @@ from tqdm import tqdm
 from xsent.evaluation.evaluator import Bitext
 from xsent.reporting.pages.page import FIGURES, log_page_errors, macro, write_page
 from xsent.reporting.pages.points import study_section
-from xsent.reporting.plots.panels import LOOKS, PairFigure, Sides, draw_panels
+from xsent.reporting.plots.embeddings import LOOKS, PairFigure, Sides, draw_panels
 from xsent.reporting.plots.projections import METHODS, project
 from xsent.reporting.tables.results import PIVOT
 

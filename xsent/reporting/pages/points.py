@@ -12,7 +12,7 @@ import numpy as np
 from xsent.reporting.pages.charts import COLOURS, PLANE, SHAPES, Look, Text, columns_of, mark_look, plane_spec
 from xsent.reporting.pages.page import Section, shorten
 from xsent.reporting.pages.run_folder import RunFiles
-from xsent.reporting.plots.panels import PairFigure
+from xsent.reporting.plots.embeddings import PairFigure
 from xsent.reporting.plots.projections import METHODS
 
 MAX_SENTENCES = 1500  # of a run; more hide one another

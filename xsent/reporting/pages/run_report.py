@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,7 @@ def _facts(run: RunFiles) -> list[Fact]:
     # The data of an evaluation are its test sets, which have a line of their own.
     data = about.get("data") if trains or "test_sets" not in about else None
     best = about.get("best")
+    took = None if about.get("seconds") is None else f"{timedelta(seconds=round(about['seconds']))} (h:min:s)"
     encoder_parts = [
         _name(encoder),
         f"pooling {encoder['pooling']}" if encoder.get("pooling") else None,
@@ -178,7 +180,7 @@ def _facts(run: RunFiles) -> list[Fact]:
         ("seed", about.get("seed", config.get("seed")), False),
         ("epochs, batches", _joined([f"{about[name]:,}" for name in ("epochs", "batches") if about.get(name)]), False),
         ("best", None if best is None else f"{about.get('monitor')} {best:.6g}", False),
-        ("took", None if about.get("seconds") is None else _duration(about["seconds"]), False),
+        ("took", took, False),
         ("machine", _joined([about.get("machine"), about.get("device"), threads]), False),
         ("commit", about.get("git"), True),
         ("versions", _joined([f"{name} {version}" for name, version in versions.items() if version]), False),
@@ -203,11 +205,3 @@ def _evaluators(config: Mapping[str, Any]) -> list[str]:
     evaluator = config.get("evaluator") or {}
     members = evaluator.get("members")
     return list(members) if isinstance(members, Mapping) else [_name(evaluator)] if evaluator else []
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

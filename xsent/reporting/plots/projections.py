@@ -52,30 +52,30 @@ def project(
         bar: advanced by one for each set.
     """
     project_one_set = partial(_project, seed=seed, perplexity=perplexity, cache_dir=cache_dir)
+    projected = []
     # BLAS has one setting for the whole process, OpenMP one for each thread.
     with (
         threadpool_limits(1, user_api="blas"),
         ThreadPoolExecutor(torch.get_num_threads(), initializer=threadpool_limits, initargs=(1, "openmp")) as pool,
     ):
-        projected = []
         for projections in pool.map(project_one_set, vectors):
             projected.append(projections)
             bar.update()
-        return projected
+    return projected
 
 
 def _project(x: Tensor, *, seed: int, perplexity: float, cache_dir: Path | None) -> dict[str, Projection]:
     rows = unit(x.detach().double()).float().cpu().numpy()
     distinct, row_of = np.unique(rows, axis=0, return_inverse=True)
     equal = "" if len(distinct) == len(rows) else f"{len(rows):,} vectors, {len(distinct):,} of them distinct"
-    if len(distinct) <= perplexity:
-        # Without t-SNE the rest of a study is still drawn.
-        requirement = f"more than {perplexity:g} distinct vectors, found {len(distinct):,} among {len(rows):,}"
-        log.warning("no t-SNE: perplexity %g needs %s", perplexity, requirement)
-        near = Projection(np.zeros((0, 2), np.float32), f"no t-SNE: perplexity {perplexity:g} needs {requirement}")
-    else:
+    if len(distinct) > perplexity:
         # t-SNE would pull equal vectors apart.
         near = Projection(_cached_tsne(distinct, seed, perplexity, cache_dir)[row_of], equal)
+    else:  # the rest of a study is still drawn
+        note = f"perplexity {perplexity:g} needs more than {perplexity:g} distinct vectors"
+        note = f"no t-SNE: {note}, found {len(distinct):,} among {len(rows):,}"
+        log.warning("%s", note)
+        near = Projection(np.zeros((0, 2), np.float32), note)
     return {"t-SNE": near, "PCA": _pca(rows, len(distinct), equal)}
 
 
@@ -98,8 +98,7 @@ def _cached_tsne(distinct: Array, seed: int, perplexity: float, cache_dir: Path 
     def make(folder: Path) -> None:
         np.save(folder / "points.npy", _tsne(distinct, seed, perplexity))
 
-    points: Array = np.asarray(cached_arrays(cache_dir, "projections", key, make)["points"], dtype=np.float32)
-    return points
+    return np.asarray(cached_arrays(cache_dir, "projections", key, make)["points"], dtype=np.float32)
 
 
 def _tsne(distinct: Array, seed: int, perplexity: float) -> Array:
