@@ -45,6 +45,6 @@ def test_a_secret_of_the_command_line_is_in_no_file(
 
 
 def test_without_secrets_the_files_of_hydra_are_not_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xsent.atomic.write_text", lambda path, text: pytest.fail(f"{path} was written"))
+    monkeypatch.setattr("xsent.run.compose.write_text", lambda path, text: pytest.fail(f"{path} was written"))
     files = refuse("evaluate.py", tmp_path, patch=monkeypatch)
     assert {"config.yaml", "hydra.yaml", "overrides.yaml"} <= {path.name for path in files}

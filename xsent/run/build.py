@@ -47,16 +47,10 @@ def build(config: Mapping[str, Any]) -> Any:
         raise (error.__cause__ or error) from None
 
 
-def check_targets(config: object, key_path: str = "config") -> None:
+def check_targets(config: object) -> None:
     """Raise ``ValueError`` at the first ``_target_`` that a config may not build."""
-    if isinstance(config, Mapping):
-        if "_target_" in config:
-            _check_target(str(config["_target_"]), key_path)
-        for key, value in config.items():
-            check_targets(value, f"{key_path}.{key}")
-    elif isinstance(config, list | tuple):
-        for index, value in enumerate(config):
-            check_targets(value, f"{key_path}[{index}]")
+    for key_path, node in targets(config, "config"):
+        _check_target(str(node["_target_"]), key_path)
 
 
 def check_keys(config: Mapping[str, Any]) -> None:
@@ -64,7 +58,7 @@ def check_keys(config: Mapping[str, Any]) -> None:
 
     Of a partial only keyword-only parameters are required: its caller passes the others.
     """
-    for key_path, node in _targets(config, ""):
+    for key_path, node in targets(config):
         target = str(node["_target_"])
         parameters = inspect.signature(get_object(target)).parameters
         if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
@@ -73,28 +67,28 @@ def check_keys(config: Mapping[str, Any]) -> None:
         keyword_only = {name: value for name, value in parameters.items() if value.kind is value.KEYWORD_ONLY}
         settable = keyword_only if node.get("_partial_") else parameters
         required = {name for name, value in settable.items() if value.default is value.empty}
-        missing = required - keys - PASSED_BY_CALLERS
-        message = ""
+        missing = sorted(required - keys - PASSED_BY_CALLERS)
         if surplus := sorted(keys - parameters.keys()):
             options = ", ".join(sorted(keyword_only or parameters))
             message = f"{key_path}.{surplus[0]}: {target} has no option {surplus[0]}, expected one of {options}"
         elif missing:
-            message = f"{key_path}: {target} needs {', '.join(sorted(missing))}"
-        if message:
-            raise ValueError(
-                f"{message}; choose a file of conf/{_group_of(key_path, config)} that fits, or set the keys"
-            )
+            message = f"{key_path}: {target} needs {', '.join(missing)}"
+        else:
+            continue
+        group = _group_of(key_path, config)
+        raise ValueError(f"{message}; choose a file of conf/{group} that fits, or set the keys")
 
 
-def _targets(node: Any, key_path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def targets(node: object, key_path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every node with a ``_target_``, and its key path."""
     if isinstance(node, Mapping):
         if "_target_" in node:
             yield key_path, node
         for key, value in node.items():
-            yield from _targets(value, f"{key_path}.{key}" if key_path else str(key))
-    elif isinstance(node, list):
+            yield from targets(value, f"{key_path}.{key}" if key_path else str(key))
+    elif isinstance(node, list | tuple):
         for index, value in enumerate(node):
-            yield from _targets(value, f"{key_path}[{index}]")
+            yield from targets(value, f"{key_path}[{index}]")
 
 
 def _group_of(key_path: str, config: Mapping[str, Any]) -> str:
@@ -139,19 +133,24 @@ def build_recipe(config: dict[str, Any], encoder: Any) -> Recipe[Any]:
 def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
     """Raise ``ValueError`` if the recipe cannot train on the data, or a monitored metric is not measured."""
     get_object(config["recipe"]["_target_"]).check_data(data)
-    _check_clipping(config)
+    trainer, optimizer = config["trainer"], config["recipe"].get("optimizer", {})
+    if trainer.get("gradient_clip_val") and str(trainer["precision"]).endswith("mixed") and optimizer.get("fused"):
+        raise ValueError(
+            f"trainer.gradient_clip_val with trainer.precision={trainer['precision']} needs"
+            " recipe.optimizer.fused=false: Lightning does not clip before a fused optimizer"
+        )
     evaluator = config["evaluator"] or {}
     names = [member["name"] for member in evaluator.get("members", {"": evaluator}).values() if member]
-    for callback, options in config["callbacks"].items():
-        _, *rest = str(options.get("monitor", "")).split("/")
-        if len(rest) > 1 and rest[0] not in names:  # val/loss and others are the recipe's
+    for callback, monitor in _evaluator_monitors(config["callbacks"]).items():
+        name = monitor.split("/")[1]
+        if name not in names:
             raise ValueError(
-                f"callbacks.{callback}.monitor={options['monitor']}: no evaluator of this run is named {rest[0]}"
+                f"callbacks.{callback}.monitor={monitor}: no evaluator of this run is named {name}"
                 f" (there is {', '.join(names) or 'none'}); choose evaluator=... or monitor val/loss"
             )
-        if len(rest) > 1 and config["evaluate_every_n_epochs"] != 1:
+        if config["evaluate_every_n_epochs"] != 1:
             raise ValueError(
-                f"callbacks.{callback}.monitor={options['monitor']} is measured by the evaluator, so"
+                f"callbacks.{callback}.monitor={monitor} is measured by the evaluator, so"
                 f" evaluate_every_n_epochs={config['evaluate_every_n_epochs']} must be 1; or monitor val/loss"
             )
 
@@ -161,9 +160,7 @@ def check_monitors(callbacks: Mapping[str, Any], evaluator: Evaluator | None, re
 
     The files of the evaluator have to be read before.
     """
-    monitors = {
-        name: options["monitor"] for name, options in callbacks.items() if options.get("monitor", "").count("/") > 1
-    }
+    monitors = _evaluator_monitors(callbacks)
     if evaluator is None or not monitors:
         return
     metrics = sorted(f"val/{name}" for name in recipe.metric_names(evaluator))
@@ -172,13 +169,10 @@ def check_monitors(callbacks: Mapping[str, Any], evaluator: Evaluator | None, re
             raise ValueError(f"callbacks.{callback}.monitor={monitor}: expected one of {', '.join(metrics)}")
 
 
-def _check_clipping(config: Mapping[str, Any]) -> None:
-    trainer, optimizer = config["trainer"], config["recipe"].get("optimizer", {})
-    if trainer.get("gradient_clip_val") and str(trainer["precision"]).endswith("mixed") and optimizer.get("fused"):
-        raise ValueError(
-            f"trainer.gradient_clip_val with trainer.precision={trainer['precision']} needs"
-            " recipe.optimizer.fused=false: Lightning does not clip before a fused optimizer"
-        )
+def _evaluator_monitors(callbacks: Mapping[str, Any]) -> dict[str, str]:
+    """Metrics of evaluators that callbacks monitor; ``val/loss`` and others are the recipe's."""
+    monitors = {name: str(options.get("monitor", "")) for name, options in callbacks.items()}
+    return {name: monitor for name, monitor in monitors.items() if monitor.count("/") > 1}
 
 
 def build_evaluator(

@@ -14,9 +14,12 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from xsent.atomic import write_text
 from xsent.paths import conf_folder
+from xsent.reporting.secrets import redact
 from xsent.run.build import check_keys, check_targets
 
 RANDOM = ("static", "static_characters", "tiny")  # encoders with random vectors before training
@@ -226,3 +229,28 @@ def _first_difference(before: object, now: object, key_path: str) -> str:
             if before.get(key) != now.get(key):
                 return _first_difference(before.get(key), now.get(key), f"{key_path}.{key}")
     return f"{key_path} was {before!r}, is {now!r}"
+
+
+def mask_hydra_files() -> None:
+    """Mask secrets in ``.hydra`` of the run folder, and in ``multirun.yaml`` of a grid.
+
+    Files without secrets stay unchanged. The other processes of a distributed run read the masked files and take
+    secrets from the environment.
+    """
+    if not HydraConfig.initialized():
+        return
+    hydra = HydraConfig.get()
+    if hydra.mode == RunMode.MULTIRUN:
+        _mask(Path(hydra.sweep.dir) / "multirun.yaml")
+    if hydra.output_subdir is not None:
+        for path in sorted((Path(hydra.runtime.output_dir) / hydra.output_subdir).glob("*.yaml")):
+            _mask(path)
+
+
+def _mask(path: Path) -> None:
+    if not path.is_file():
+        return
+    content = OmegaConf.to_container(OmegaConf.load(path))
+    masked = redact(content)
+    if masked != content:
+        write_text(path, OmegaConf.to_yaml(OmegaConf.create(masked)))

@@ -6,15 +6,16 @@ import logging
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from omegaconf import DictConfig
 
 from xsent.run.build import build, build_evaluator, build_recipe
-from xsent.run.compose import plain
-from xsent.run.redaction import mask_hydra_files
+from xsent.run.compose import mask_hydra_files, plain
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder, PairJudge
@@ -54,11 +55,7 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     about = environment() | {"encoder": embedder.digest(), "data": digest, "test_sets": digest, "seed": config["seed"]}
     remove_outputs(run_dir, with_curves=not (run_dir / "config.yaml").is_file())  # keep the files of a training
     scored = score_model(embedder, evaluator)
-    report(scored, embedder, config=config, about=about, folder=run_dir, start=start)
-    if to_draw[0]:
-        draw(embed_spaces(embedder, to_draw[0]), to_draw, config=config, folder=run_dir)
-    write_page(run_dir)
-    log_done(run_dir, start)
+    finish_run(scored, embedder, partial(embed_spaces, embedder), to_draw, config=config, about=about, start=start)
     return {f"test/{name}": value for name, value in scored.metrics.items()}
 
 
@@ -80,10 +77,7 @@ def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedd
 
 
 def load_judge(path: str | os.PathLike[str], *, device: str = "cpu") -> PairJudge:
-    """Load the pair judge of a run of ``recipe=divergence``.
-
-    Args:
-        path, device: as in ``load_encoder``.
+    """Load the pair judge of a run of ``recipe=divergence``; arguments as of ``load_encoder``.
 
     Raises:
         FileNotFoundError: no such run or checkpoint.
@@ -175,11 +169,7 @@ def report(
 
 
 def check_pictures(pictures: Mapping[str, Any]) -> None:
-    """Check the options of ``pictures``.
-
-    Raises:
-        ValueError: an option has the wrong type or range.
-    """
+    """Raise ``ValueError`` if an option of ``pictures`` has the wrong type or range."""
     languages, pairs, perplexity = (pictures[name] for name in ("languages", "pairs_per_language", "perplexity"))
     if languages is not None and not (isinstance(languages, list) and all(isinstance(code, str) for code in languages)):
         raise ValueError(f"pictures.languages: expected a list of languages or null, found {languages!r}")
@@ -189,55 +179,45 @@ def check_pictures(pictures: Mapping[str, Any]) -> None:
         raise ValueError(f"pictures.perplexity: expected a number above 0, found {perplexity!r}")
 
 
-def draw(
-    vectors: Mapping[str, Any], to_draw: tuple[list[str], list[str]], *, config: Mapping[str, Any], folder: Path
+def finish_run(
+    scored: Evaluation,
+    model: Any,
+    embed: Callable[[list[str]], Mapping[str, Any]],
+    to_draw: tuple[list[str], list[str]],
+    *,
+    config: dict[str, Any],
+    about: Mapping[str, Any],
+    start: float,
 ) -> None:
-    """Draw the sentences in every space; failures are logged and do not stop the run.
+    """Write results, pictures and page of a run.
 
     Args:
-        vectors: (N, D) by space.
-        to_draw: the N sentences and their languages.
-        config: its ``pictures`` and ``seed`` are used.
-        folder: of the run.
+        scored, model, config, about, start: as in ``report``.
+        embed: N sentences to vectors (N, D) by space.
+        to_draw: sentences of the pictures and their languages; a failure to draw them is logged.
     """
+    from xsent.reporting.pages import try_report
     from xsent.reporting.plots.embeddings import projection_pictures
 
+    folder = Path(config["run_dir"])
+    report(scored, model, config=config, about=about, folder=folder, start=start)
     sentences, languages = to_draw
-    perplexity = config["pictures"]["perplexity"]
-    if len(sentences) <= perplexity:
-        log.warning("no pictures: %d sentences are too few", len(sentences))
-        return
-    if not_finite := sum(int((~x.isfinite().all(dim=1)).sum()) for x in vectors.values()):
-        log.warning("no pictures: %d vectors are not finite", not_finite)
-        return
-    try:
-        paths = projection_pictures(
-            vectors, sentences, languages, folder=folder / "pictures", seed=config["seed"], perplexity=perplexity
-        )
-    except Exception:  # must not stop a finished run
-        log.exception("no pictures; all other results are written")
-        return
-    log.info("pictures: %s", ", ".join(str(path) for path in paths))
-
-
-def write_page(folder: Path) -> None:
-    """Write ``report.html``; failures are logged, because all results are on disk."""
-    from xsent.reporting.pages import write_report
-    from xsent.reporting.pages.page import log_page_errors
-
-    with log_page_errors(folder / "report.html"):
-        write_report(folder)
-
-
-def log_done(folder: Path, start: float) -> None:
-    """Log duration and folder of a finished run."""
+    if sentences:
+        vectors = embed(sentences)
+        options = {"seed": config["seed"], "perplexity": config["pictures"]["perplexity"]}
+        try:
+            paths = projection_pictures(vectors, sentences, languages, folder=folder / "pictures", **options)
+            log.info("pictures: %s", ", ".join(str(path) for path in paths))
+        except ValueError as error:
+            log.warning("no pictures: %s", error)
+        except Exception:  # must not stop a finished run
+            log.exception("no pictures; all other results are written")
+    try_report(folder)
     log.info("done in %.0f s; results are in %s", time.perf_counter() - start, folder)
 
 
 def silence_libraries() -> None:
     """Silence expected warnings of other packages."""
-    import warnings
-
     import torch
 
     # Subnormal numbers slow down the clustering terms on a CPU tens of times late in training.

@@ -15,18 +15,15 @@ from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from xsent.run.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
-from xsent.run.compose import check_same_config, plain
-from xsent.run.evaluation import check_pictures, draw, log_done, report, silence_libraries, write_page
-from xsent.run.redaction import mask_hydra_files
+from xsent.run.compose import check_same_config, mask_hydra_files, plain
+from xsent.run.evaluation import check_pictures, finish_run, silence_libraries
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
 
     from xsent.callbacks import RunStopper
     from xsent.data.modules.base import TrainingData
-    from xsent.evaluation.evaluator import Evaluator
     from xsent.models.encoders.base import Encoder
-    from xsent.recipes.base import Recipe
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +55,7 @@ def train_run(config: dict[str, Any], data: TrainingData, *, stopper: RunStopper
     from xsent.checkpoint import HashedCheckpointIO, load_checkpoint
     from xsent.data.stores.embeddings import EmbeddingStore
     from xsent.distributed import rank
+    from xsent.evaluation.evaluator import Evaluation
     from xsent.reporting.environment import environment
     from xsent.reporting.run_outputs import remove_outputs
     from xsent.reporting.secrets import redact
@@ -139,7 +137,10 @@ def train_run(config: dict[str, Any], data: TrainingData, *, stopper: RunStopper
         recipe.to(device)
         monitor = checkpoints.monitor if isinstance(checkpoints, Checkpoints) else None
         about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "monitor": monitor, "best": best}
-        _finish(recipe, evaluator, to_draw, config, about, start)
+        if config["save_encoder"] is not None:
+            recipe.save_encoder(Path(config["save_encoder"]))
+        scored = Evaluation({}, []) if evaluator is None else recipe.evaluation(evaluator, sharded=False)
+        finish_run(scored, recipe, recipe.vectors, to_draw, config=config, about=about, start=start)
     return best
 
 
@@ -150,29 +151,6 @@ def encoder_device(trainer: Mapping[str, Any]) -> str:
     if trainer["accelerator"] == "cpu" or not torch.cuda.is_available():
         return "cpu"
     return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
-
-
-def _finish(
-    recipe: Recipe[Any],
-    evaluator: Evaluator | None,
-    to_draw: tuple[list[str], list[str]],
-    config: dict[str, Any],
-    about: dict[str, Any],
-    start: float,
-) -> None:
-    from xsent.evaluation.evaluator import Evaluation
-
-    run_dir = Path(config["run_dir"])
-    scored = Evaluation({}, [])
-    if config["save_encoder"] is not None:
-        recipe.save_encoder(Path(config["save_encoder"]))
-    if evaluator is not None:
-        scored = recipe.evaluation(evaluator, sharded=False)
-    report(scored, recipe, config=config, about=about, folder=run_dir, start=start)
-    if to_draw[0]:
-        draw(recipe.vectors(to_draw[0]), to_draw, config=config, folder=run_dir)
-    write_page(run_dir)
-    log_done(run_dir, start)
 
 
 def _log_default_data() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from omegaconf import DictConfig
 
+from xsent.run.compose import mask_hydra_files
 from xsent.run.evaluation import silence_libraries
-from xsent.run.redaction import mask_hydra_files
 from xsent.run.training import train
 
 

@@ -27,9 +27,8 @@ from tests.reporting.pages.helpers import (
     tooltip,
     use_phone,
 )
-from xsent.reporting.pages import write_comparison, write_report
+from xsent.reporting.pages import try_report, write_comparison, write_report
 from xsent.run import train
-from xsent.run.evaluation import write_page
 
 SENTENCES = [HOSTILE, "zwei", "three", "vier"]  # English and German in turn, from left to right
 PICTURE = "figure[data-method=PCA][data-space={}] .chart[data-chart^='{}']"
@@ -142,7 +141,7 @@ def test_a_damaged_file_is_named_and_an_earlier_page_stays(tmp_path: Path) -> No
 def test_a_page_that_cannot_be_written_is_logged_and_does_not_fail_the_run(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_page(tmp_path)
+    try_report(tmp_path)
     assert "report.html: page not written" in caplog.text
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from xsent.reporting.pages.curves import curves_section
-from xsent.reporting.pages.page import RUN, Section, macro, shorten, write_page
+from xsent.reporting.pages.page import RUN, Section, log_page_errors, macro, shorten, write_page
 from xsent.reporting.pages.points import pictures_section
 from xsent.reporting.pages.run_folder import RunFiles, csv_rows, read_run
 from xsent.reporting.tables.published import published_tables
@@ -56,6 +56,12 @@ def write_report(folder: Path) -> Path:
         summary=macro("run_summary", headline(run), run.finished),
         sections=sections,
     )
+
+
+def try_report(folder: Path) -> None:
+    """``write_report``; a failure is logged, because all results are on disk."""
+    with log_page_errors(folder / REPORT):
+        write_report(folder)
 
 
 # ---- results

@@ -78,15 +78,11 @@ def projection_pictures(
         vectors: (N, D) by name of the space.
         sentences: N texts.
         languages: of the N sentences.
-        folder: where the pictures go.
-        seed: of t-SNE.
-        perplexity: of t-SNE, which uses cosine distance as the ORACLE paper's figures do.
-
-    Returns:
-        The pictures.
+        folder: of the pictures.
+        seed, perplexity: of t-SNE, which uses cosine distance as the ORACLE paper's figures do.
 
     Raises:
-        ValueError: there are not more sentences than ``perplexity``, or not a vector and a language for each.
+        ValueError: there are not more sentences than ``perplexity``, or not a finite vector and a language for each.
     """
     if len(languages) <= perplexity:
         raise ValueError(f"t-SNE of perplexity {perplexity} needs more sentences than that, found {len(languages)}")
@@ -95,6 +91,8 @@ def projection_pictures(
     for space, x in vectors.items():
         if len(x) != len(languages):
             raise ValueError(f"{space}: {len(x)} vectors for {len(languages)} languages")
+    if not_finite := sum(int((~x.isfinite().all(dim=1)).sum()) for x in vectors.values()):
+        raise ValueError(f"{not_finite} vectors are not finite")
     folder.mkdir(parents=True, exist_ok=True)
     with tqdm(total=len(vectors), desc="projecting", leave=False) as bar:
         projections = project(list(vectors.values()), seed=seed, perplexity=perplexity, cache_dir=None, bar=bar)

@@ -170,11 +170,9 @@ class Results:
 def write_run_page(folder: Path) -> None:
     """Write the page of a trial's run if the run was pruned or failed before it wrote one."""
     if (folder / "config.yaml").is_file() and not (folder / "report.html").is_file():
-        from xsent.reporting.pages import write_report
-        from xsent.reporting.pages.page import log_page_errors
+        from xsent.reporting.pages import try_report
 
-        with log_page_errors(folder / "report.html"):
-            write_report(folder)
+        try_report(folder)
 
 
 def _state(trial: FrozenTrial) -> str:
