@@ -122,15 +122,12 @@ class Tokenizer(Protocol):
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         """Token ids of each sentence, special tokens and truncation included; may be empty."""
-        ...
 
     def collate(self, token_ids: Sequence[Sequence[int]]) -> Tokens:
         """Pad a batch of token ids."""
-        ...
 
     def tokenizer_digest(self) -> str:
         """Hex digest of all that determines the ids: vocabulary, prompt, length."""
-        ...
 
 
 class PairJudge(Protocol):
@@ -143,15 +140,12 @@ class PairJudge(Protocol):
     @property
     def threshold(self) -> float:
         """Score threshold, chosen on the synthetic dev pairs of the run; 0 in the paper."""
-        ...
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
         """One judgement per pair, in order."""
-        ...
 
     def digest(self) -> str:
         """Hex digest of all that determines the judgements: weights, tokenizer, length."""
-        ...
 
 
 class Embedder(Protocol):
@@ -159,20 +153,13 @@ class Embedder(Protocol):
 
     def encode(self, sentences: Sequence[str], *, progress: bool = False) -> Tensor:
         """Vectors (N, D) float32 on the CPU, row i for sentence i."""
-        ...
 
     def digest(self) -> str:
         """Hex digest of all that determines the vectors: weights, tokenizer, pooling, prompt, length."""
-        ...
 
 
-class FileEmbedder(Protocol):
+class FileEmbedder(Embedder, Protocol):
     """An embedder that can write its vectors to a file while it computes them."""
 
     def encode(self, sentences: Sequence[str], *, progress: bool = False, out: Path | None = None) -> Tensor:
         """As ``Embedder.encode``; with ``out`` the result maps that ``.npy`` file."""
-        ...
-
-    def digest(self) -> str:
-        """As ``Embedder.digest``."""
-        ...

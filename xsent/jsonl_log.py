@@ -9,7 +9,6 @@ import logging
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from filelock import FileLock, Timeout
@@ -49,9 +48,7 @@ class AppendOnly:
             self._lock.acquire()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -80,17 +77,17 @@ class AppendOnly:
         if not self.path.is_file():
             return []
         *lines, _ = self.path.read_bytes().split(b"\n")  # the last part is an incomplete line or empty
-        return [self._parse(line, number) for number, line in enumerate(lines, start=1)]
-
-    def _parse(self, line: bytes, number: int) -> dict[str, Any]:
-        try:
-            record = json.loads(line)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict):
-            start = line[:60].decode("utf-8", "replace")
-            raise ValueError(f"{self.path}:{number}: expected a JSON object, found {start!r}")
-        return record
+        records = []
+        for number, line in enumerate(lines, start=1):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None
+            if not isinstance(record, dict):
+                start = line[:60].decode("utf-8", "replace")
+                raise ValueError(f"{self.path}:{number}: expected a JSON object, found {start!r}")
+            records.append(record)
+        return records
 
     def add(self, objects: Iterable[Mapping[str, object]]) -> None:
         """Append all objects and flush them to disk.
@@ -99,7 +96,10 @@ class AppendOnly:
             OSError: the disk is full; none of the objects is added.
         """
         if self._file is None:
-            self._file = self._open()
+            if self.path.is_file():
+                os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
+            self._file = self.path.open("ab", buffering=0)
+            self._file.seek(0, os.SEEK_END)
         lines = "".join(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n" for record in objects)
         end = self._file.tell()
         try:
@@ -112,11 +112,3 @@ class AppendOnly:
             if self._file.tell() > end:
                 self._file.truncate(end)
             raise
-
-    def _open(self) -> io.FileIO:
-        if self.path.is_file():
-            content = self.path.read_bytes()
-            os.truncate(self.path, content.rfind(b"\n") + 1)
-        file = self.path.open("ab", buffering=0)
-        file.seek(0, os.SEEK_END)
-        return file

@@ -32,7 +32,7 @@ def train_in_subprocess(config: dict[str, Any], variables: Mapping[str, str] | N
 
     Args:
         config: resolved.
-        variables: added to the environment of this process.
+        variables: added to the environment.
 
     Raises:
         RuntimeError: the process failed; its messages are on the screen.
@@ -51,7 +51,7 @@ def start_process(
     Args:
         environment: variables of the process, with ``CONFIG``.
         output: file for stdout and stderr; None: those of this process.
-        module: to run; it calls ``watch_starter``.
+        module: to run; it calls ``start_worker``.
     """
     environment = dict(environment) | {PIPE: "1"}
     root = str(Path(xsent.__file__).parents[1])
@@ -68,8 +68,11 @@ def start_process(
     )
 
 
-def watch_starter() -> None:
-    """End this process at once when its starter ends; checkpoints are complete at every moment."""
+def start_worker() -> None:
+    """Log to stderr as Hydra does, and end this process at once when its starter ends.
+
+    Checkpoints are complete at every moment.
+    """
 
     def wait_for_end() -> None:
         while os.read(0, 1):
@@ -78,24 +81,12 @@ def watch_starter() -> None:
 
     if os.environ.get(PIPE):
         threading.Thread(target=wait_for_end, daemon=True).start()
-
-
-def start_logging() -> None:
-    """Log to stderr as Hydra does."""
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S"
-    )
-
-
-def train_config(config: dict[str, Any], **options: Any) -> float | None:
-    """``train_run`` of a resolved config; returns the best value of the monitored metric."""
-    from xsent.run.build import build
-    from xsent.run.training import train_run
-
-    return train_run(config, build(config["data"]), **options)
+    message = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=logging.INFO, format=message, datefmt="%H:%M:%S")
 
 
 if __name__ == "__main__":
-    watch_starter()
-    start_logging()
-    train_config(json.loads(os.environ[CONFIG]))
+    from xsent.run.training import train_run
+
+    start_worker()
+    train_run(json.loads(os.environ[CONFIG]))

@@ -36,16 +36,17 @@ def train(cfg: DictConfig) -> float | None:
     """
     mask_hydra_files()
     silence_libraries()
-    config = plain(cfg)
-    return train_run(config, build(config["data"]))
+    return train_run(plain(cfg))
 
 
-def train_run(config: dict[str, Any], data: TrainingData, *, stopper: RunStopper | None = None) -> float | None:
-    """``train`` with a resolved config and data that may be read already.
+def train_run(
+    config: dict[str, Any], data: TrainingData | None = None, *, stopper: RunStopper | None = None
+) -> float | None:
+    """``train`` with a resolved config.
 
     Args:
         config: resolved.
-        data: of ``config["data"]``.
+        data: of ``config["data"]``, which may be read already; None: built here.
         stopper: callback that can end the run without its final evaluation.
     """
     import pytorch_lightning as pl
@@ -62,6 +63,7 @@ def train_run(config: dict[str, Any], data: TrainingData, *, stopper: RunStopper
 
     silence_libraries()
     start = time.perf_counter()
+    data = build(config["data"]) if data is None else data
     run_dir = Path(config["run_dir"])
     pl.seed_everything(config["seed"], verbose=False)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytorch_lightning as pl
 
 from xsent.callbacks import RunStopper
-from xsent.run.single_run import train_config
+from xsent.run import training
 from xsent.sweeps.search.trial import RunningTrial
 
 log = logging.getLogger(__name__)
@@ -72,5 +72,5 @@ def train_run(config: dict[str, Any], trial: RunningTrial | None, monitor: str) 
     """Train a trial with Lightning; see ``xsent.sweeps.search.trial.Train``."""
     last = Path(config["run_dir"]) / "checkpoints" / "last.ckpt"
     pruning = Pruning(trial, monitor=monitor)
-    value = train_config(config | {"ckpt_path": "last" if last.is_file() else None}, stopper=pruning)
+    value = training.train_run(config | {"ckpt_path": "last" if last.is_file() else None}, stopper=pruning)
     return value, pruning.epochs

@@ -24,7 +24,7 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from xsent.reporting.secrets import redact
-from xsent.run.single_run import CONFIG, start_logging, watch_starter
+from xsent.run.single_run import CONFIG, start_worker
 from xsent.sweeps.search.storage import (
     ERROR,
     PRUNED_AFTER,
@@ -174,8 +174,7 @@ def run_trial(config: dict[str, Any], trial: RunningTrial, train: Train) -> int:
 
 def main() -> None:
     """Train the trial that the environment describes."""
-    watch_starter()
-    start_logging()
+    start_worker()
     config, arguments = json.loads(os.environ[CONFIG]), json.loads(os.environ[TRIAL])
     module, _, name = arguments.pop("train").rpartition(".")
     train: Train = getattr(import_module(module), name)
