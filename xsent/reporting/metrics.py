@@ -23,9 +23,6 @@ class MetricsFile(Logger):
 
     A resumed run continues the file. It first drops the rows after its checkpoint, because it logs them again.
     The rows of each call are on disk when the call returns.
-
-    Args:
-        folder: of the file.
     """
 
     def __init__(self, *, folder: str) -> None:
@@ -80,10 +77,8 @@ def _is_before(row: list[str], step: int, epoch: int) -> bool:
 def write_metrics_json(path: Path, metrics: Mapping[str, Any], context: Mapping[str, Any]) -> None:
     """Write the final metrics and their context atomically.
 
-    Args:
-        path: of the file.
-        metrics: figures by name; NaN and infinity become null.
-        context: further entries beside ``metrics``; values that JSON cannot represent become strings.
+    NaN and infinity become null, other values that JSON cannot represent become strings. ``context`` has further
+    entries beside ``metrics``.
     """
     text = json.dumps(_plain({"metrics": metrics, **context}), indent=1, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")

@@ -13,6 +13,7 @@ from tests.reporting.pages.helpers import HOSTILE, blocks_of
 from xsent.reporting.pages import page as pages
 from xsent.reporting.pages.charts import COLOURS, SHAPES
 from xsent.reporting.pages.page import SEARCH, Section, write_page
+from xsent.reporting.tables.table import Table, text_row
 
 TEMPLATES = Path(pages.__file__).parent / "templates"
 
@@ -21,14 +22,12 @@ def write(path: Path, *sections: Section, title: str = "t") -> Path:
     return write_page(path, title=title, kind=SEARCH, summary=Markup(""), sections=sections)
 
 
-def facts(text: str) -> Section:
-    return Section(
-        "facts", text, "overview", {"facts": [(text, text, True)], "config": text, "cut": False, "source": ""}
-    )
+def table(text: str, rows: int = 1) -> Section:
+    return Section("table", text, "details", {"tables": [Table(text, [text], [text_row([text])] * rows, rows, text)]})
 
 
 def test_text_and_data_stay_text_and_only_known_scripts_run(tmp_path: Path) -> None:
-    page = write(tmp_path / "p.html", facts(HOSTILE)._replace(charts={"one": {"text": HOSTILE}}), title=HOSTILE)
+    page = write(tmp_path / "p.html", table(HOSTILE)._replace(charts={"one": {"text": HOSTILE}}), title=HOSTILE)
     text = page.read_text()
     assert "taken over" in text
     assert "<script>document" not in text
@@ -40,20 +39,20 @@ def test_text_and_data_stay_text_and_only_known_scripts_run(tmp_path: Path) -> N
 
 
 def test_a_page_loads_nothing_from_the_network(tmp_path: Path) -> None:
-    text = write(tmp_path / "p.html", facts("a")).read_text()
+    text = write(tmp_path / "p.html", table("a")).read_text()
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", text)
     assert not re.search(r"https?://|@import|url\(|fetch\(", text)
 
 
 def test_a_section_that_is_too_large_is_replaced_by_a_note(tmp_path: Path) -> None:
-    page = write(tmp_path / "p.html", facts("small"), facts("x" * 6_000_000)._replace(key="large", title="L"))
+    page = write(tmp_path / "p.html", table("small"), table("x" * 300, rows=20_000)._replace(key="large", title="L"))
     assert page.stat().st_size < 5_000_000
-    assert "<code>small</code>" in page.read_text()
+    assert "<summary>small (1)</summary>" in page.read_text()
     assert "This section is too large for the page" in page.read_text()
 
 
 def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
-    section = facts("a")._replace(charts={"one": [1, 2]})
+    section = table("a")._replace(charts={"one": [1, 2]})
     assert write(tmp_path / "a.html", section).read_bytes() == write(tmp_path / "b.html", section).read_bytes()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -24,9 +24,6 @@ MAX_ROWS = 2_000  # of a table
 MAX_IMAGE_BYTES = 1_000_000  # of all charts together
 FIRST_ROWS = 50  # of a table of an evaluator, which may have a row per sentence
 MAX_CONFIG = 150_000  # characters
-MAX_FACT = 2_000
-
-Fact = tuple[str, str, bool]  # name, text, whether it is code
 
 
 def write_report(folder: Path) -> Path:
@@ -154,51 +151,18 @@ def recipe_name(config: Mapping[str, Any]) -> str:
 
 
 def overview(run: RunFiles) -> dict[str, Any]:
-    """Facts of a run and its config, for ``overview.html``."""
+    """What ran, for ``overview.html``."""
     config = yaml.safe_dump(dict(run.config), sort_keys=False, allow_unicode=True, width=120)
-    source = "config.yaml" if run.trains else "metrics.json"
-    return {"facts": _facts(run), "config": config[:MAX_CONFIG], "cut": len(config) > MAX_CONFIG, "source": source}
-
-
-def _facts(run: RunFiles) -> list[Fact]:
-    config, about, trains = run.config, run.about, run.trains
-    encoder = config.get("encoder") or {}
-    versions = {"xsent": about.get("xsent"), "python": about.get("python"), **(about.get("packages") or {})}
-    # The data of an evaluation are its test sets, which have a line of their own.
-    data = about.get("data") if trains or "test_sets" not in about else None
-    best = about.get("best")
-    took = None if about.get("seconds") is None else f"{timedelta(seconds=round(about['seconds']))} (h:min:s)"
-    encoder_parts = [
-        _name(encoder),
-        f"pooling {encoder['pooling']}" if encoder.get("pooling") else None,
-        f"from {encoder['path']}" if encoder.get("path") else None,
-    ]
-    threads = f"threads: {about['threads']}" if about.get("threads") else None
-    languages = (config.get("data") or {}).get("languages")
-    values: list[tuple[str, object, bool]] = [
-        ("command", run.command, True),
-        ("recipe", recipe_name(config) if trains else None, False),
-        ("checkpoint", config.get("ckpt_path" if trains else "ckpt"), True),
-        ("encoder", None if config.get("ckpt") else _joined(encoder_parts), False),
-        ("data", _name(config.get("data")) if trains else None, False),
-        ("languages", _joined(languages) if isinstance(languages, list) else None, False),
-        ("evaluators", _joined(_evaluators(config)), False),
-        ("seed", about.get("seed", config.get("seed")), False),
-        ("epochs, batches", _joined([f"{about[name]:,}" for name in ("epochs", "batches") if about.get(name)]), False),
-        ("best", None if best is None else f"{about.get('monitor')} {best:.6g}", False),
-        ("took", took, False),
-        ("machine", _joined([about.get("machine"), about.get("device"), threads]), False),
-        ("commit", about.get("git"), True),
-        ("versions", _joined([f"{name} {version}" for name, version in versions.items() if version]), False),
-        ("sha256 of the data", data, True),
-        ("sha256 of the encoder", about.get("encoder"), True),
-        ("sha256 of the test sets", about.get("test_sets"), True),
-    ]
-    return [(name, "" if value is None else shorten(str(value), MAX_FACT), code) for name, value, code in values]
-
-
-def _joined(parts: Sequence[object]) -> str:
-    return ", ".join(str(part) for part in parts if part)
+    seconds = run.about.get("seconds")
+    return {
+        "run": run,
+        "names": {group: _name(run.config.get(group)) for group in ("encoder", "data")},
+        "recipe": recipe_name(run.config),
+        "evaluators": _evaluators(run.config),
+        "took": None if seconds is None else f"{timedelta(seconds=round(seconds))} (h:min:s)",
+        "config": config[:MAX_CONFIG],
+        "cut": len(config) > MAX_CONFIG,
+    }
 
 
 def _name(part: object) -> str:

@@ -54,10 +54,7 @@ def write_study(
     """Write the page of a search; returns ``path``.
 
     Args:
-        path: of the page.
-        name: of the search.
-        monitor: the figure that is optimised.
-        is_max: whether higher is better.
+        monitor, is_max: the figure that is optimised, and whether higher is better.
         trials: in the order of their numbers.
         importance: share of each parameter in the variance of the values; sums to 1.
         why_no_importance: the reason, where ``importance`` is empty.

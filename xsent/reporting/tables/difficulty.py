@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from xsent.lexical_overlap import Difficulty, Spread
+from xsent.lexical_overlap import Difficulty
 from xsent.reporting.tables.table import terminal_table, text_row
 from xsent.text.config_checks import is_number
 
@@ -23,14 +23,11 @@ def difficulty_table(ours: Mapping[str, Difficulty], published: Sequence[Mapping
     """
     title = "Jaccard similarity of distractors, mean ± standard deviation"
     rows = [
-        text_row(
-            [name, _spread_text(difficulty.original), _spread_text(difficulty.intra), f"{difficulty.original.n:,}"],
-            bold=True,
-        )
-        for name, difficulty in ours.items()
+        text_row([name, _spread(*each.original[:2]), _spread(*each.intra[:2]), f"{each.original.n:,}"], bold=True)
+        for name, each in ours.items()
     ]
     published_rows = [
-        text_row([row["name"], _mean_and_sd(*row["original"]), _mean_and_sd(*row["intra"]), ""]) for row in published
+        text_row([row["name"], _spread(*row["original"]), _spread(*row["intra"]), ""]) for row in published
     ]
     return terminal_table(["", "to the original", "to each other", "distractors"], rows, published_rows, title=title)
 
@@ -51,9 +48,7 @@ def check_published(rows: object) -> None:
             )
 
 
-def _spread_text(spread: Spread) -> str:
-    return "" if math.isnan(spread.mean) else _mean_and_sd(spread.mean, spread.sd)
-
-
-def _mean_and_sd(mean: float, sd: float | None) -> str:
+def _spread(mean: float, sd: float | None) -> str:
+    if math.isnan(mean):
+        return ""
     return f"{mean:.3f}" if sd is None else f"{mean:.3f} ± {sd:.3f}"

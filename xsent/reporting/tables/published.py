@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -46,41 +47,24 @@ def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> Published
     rows = [text_row([name, *(str(row.get(header, "")) for header in columns)]) for name, row in printed.items()]
     ours = []
     for name, prefix in table.get("ours", SINGLE_ROW).items():
-        for label, names in _ours(f"ours, {name}" if name else "ours", prefix, list(columns.values()), metrics):
-            cells = [value_cell(metric, metrics[metric]) if metric else Cell("") for metric in names]
-            ours.append(Row([Cell(label), *cells], bold=True))
+        label = f"ours, {name}" if name else "ours"
+        by_column = [{} if metric is None else _by_space(metric, prefix, metrics) for metric in columns.values()]
+        spaces = list(dict.fromkeys(space for names in by_column for space in names))
+        for space in spaces:
+            cells = [
+                value_cell(names[space], metrics[names[space]]) if space in names else Cell("") for names in by_column
+            ]
+            ours.append(Row([Cell(f"{label}, {space}" if len(spaces) > 1 else label), *cells], bold=True))
     measured = [metric is not None for metric in columns.values()]
     return Published(table["title"], ["", *columns], [False, *measured], rows, ours)
 
 
-def _ours(
-    name: str, prefix: str, columns: Sequence[str | None], metrics: Mapping[str, float]
-) -> list[tuple[str, list[str]]]:
-    """Label and metrics of our row for each space that has any of the figures."""
-    matches = [{} if metric is None else _by_space(_prefixed(metric, prefix), metrics) for metric in columns]
-    spaces = list(dict.fromkeys(space for column in matches for space in column))
-    return [
-        (f"{name}, {space}" if len(spaces) > 1 else name, [column.get(space, "") for column in matches])
-        for space in spaces
-    ]
-
-
-def _prefixed(metric: str, prefix: str) -> str:
-    item, _, last = metric.rpartition("/")
-    return f"{item}/{prefix}{last}"
-
-
-def _by_space(metric: str, metrics: Mapping[str, float]) -> dict[str, str]:
-    """Full names of the metric ``<evaluator>/<item>/<metric>`` by space; "" for a metric without spaces."""
-    evaluator, *rest = metric.split("/")
-    matches = {}
-    for name in metrics:
-        parts = name.split("/")
-        if parts[1] == evaluator and parts[-len(rest) :] == rest:
-            middle = parts[2 : len(parts) - len(rest)]
-            if len(middle) <= 1:
-                matches["".join(middle)] = name
-    return matches
+def _by_space(metric: str, prefix: str, metrics: Mapping[str, float]) -> dict[str, str]:
+    """Full names of the metric ``<evaluator>/<item>/<prefix><metric>`` by space; "" for a metric without spaces."""
+    evaluator, *items, last = map(re.escape, metric.split("/"))
+    pattern = re.compile("/".join(["[^/]*", rf"{evaluator}(?:/([^/]+))?", *items, re.escape(prefix) + last]))
+    matches = {name: pattern.fullmatch(name) for name in metrics}
+    return {match[1] or "": name for name, match in matches.items() if match}
 
 
 def published_terminal(table: Published) -> rich.table.Table:

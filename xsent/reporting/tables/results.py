@@ -12,18 +12,8 @@ from xsent.reporting.tables.table import Cell, Row, csv_text
 
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
 # Percent and Spearman x 100 have two decimals; these are numbers around 1 and below,
-FOUR_DECIMALS = (
-    "threshold",
-    "align",
-    "uniform",
-    "cosine_distance",
-    "drift",
-    "ttr_ratio",
-    "_cross",
-    "_mono",
-    "normaliser",
-    "mean_parallel",
-    "mean_unrelated",
+FOUR_DECIMALS = re.compile(
+    ".*(threshold|align|uniform|cosine_distance|drift|ttr_ratio|_cross|_mono|normaliser|mean_parallel|mean_unrelated)"
 )
 COUNTS = ("ties", "truncated", "errors", "only_direct", "only_pivot", "_n")
 # Standard deviations, p-values and buckets of errors are in results.csv only.
@@ -113,7 +103,7 @@ def decimals(metric: str) -> int:
     """Number of decimals that a figure is shown with, by the end of its name."""
     if metric.endswith(COUNTS):
         return 0
-    return 4 if metric.endswith(FOUR_DECIMALS) else 2
+    return 4 if FOUR_DECIMALS.fullmatch(metric) else 2
 
 
 def details_csv(details: Sequence[Mapping[str, object]]) -> str:
