@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.sweeps.search.test_space import node
 from xsent.run.single_run import CONFIG
-from xsent.sweeps.search.launchers import LocalLauncher
+from xsent.sweeps.search.launchers import TrialProcess, build_launcher
 from xsent.sweeps.search.options import Options, read_options
 from xsent.sweeps.search.results import Results
 from xsent.sweeps.search.search import Search
@@ -22,13 +22,13 @@ EPOCHS = 6
 SPACE = {"a": {"low": 0.0, "high": 1.0}}
 
 
-def train(config: dict[str, Any], trial: RunningTrial | None, monitor: str) -> tuple[float | None, int]:
+def train(config: dict[str, Any], trial: RunningTrial | None) -> tuple[float | None, int]:
     """Report ``a * epoch`` after each epoch; resumes after the last epoch whose checkpoint is complete."""
     assert trial is not None
     folder = Path(config["run_dir"])
     last = folder / "checkpoints" / "last.ckpt"
     last.parent.mkdir(parents=True, exist_ok=True)
-    (folder / "environment.json").write_text(json.dumps({"data": config["data"]["digest"]}))
+    (folder / "environment.json").write_text(json.dumps({"data": config.get("digest", "x")}))
     value = float(config["a"].strip("'"))
     if value < 0:
         raise ValueError("a is negative, see postgresql://somebody:hush@example.org/db")
@@ -46,7 +46,8 @@ def train(config: dict[str, Any], trial: RunningTrial | None, monitor: str) -> t
 def compose(overrides: Sequence[str]) -> dict[str, Any]:
     """The config of a run, as ``composer`` makes it."""
     values = dict(override.split("=", 1) for override in overrides)
-    return {"data": {"digest": "x"}} | values | {"run_dir": values.get("run_dir", "").strip("'")}
+    callbacks = {"checkpoints": {"monitor": "val/x", "mode": "max"}}
+    return {"data": {}, "callbacks": callbacks} | values | {"run_dir": values.get("run_dir", "").strip("'")}
 
 
 def stub_options(folder: Path, **changes: Any) -> Options:
@@ -55,20 +56,9 @@ def stub_options(folder: Path, **changes: Any) -> Options:
     return read_options(node(**(values | changes)))
 
 
-class Ended:
+def ended(status: int) -> TrialProcess:
     """A process that has ended."""
-
-    def __init__(self, status: int) -> None:
-        self.status = status
-
-    def done(self) -> bool:
-        return True
-
-    def result(self) -> int:
-        return self.status
-
-    def cancel(self) -> None:
-        """It has ended."""
+    return TrialProcess(done=lambda: True, result=lambda: status, cancel=lambda: None)
 
 
 class InProcess:
@@ -78,33 +68,25 @@ class InProcess:
         self.killed = killed
         self.started: list[str] = []  # names of the trials' folders
 
-    def start(self, variables: Mapping[str, str], folder: Path, worker: int) -> Ended:
+    def __call__(self, variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
         self.started.append(folder.name)
         if len(self.started) <= self.killed:
-            return Ended(-9)
+            return ended(-9)
         arguments = json.loads(variables[TRIAL])
         arguments.pop("train")
-        return Ended(run_trial(json.loads(variables[CONFIG]), RunningTrial(**arguments), train))
+        return ended(run_trial(json.loads(variables[CONFIG]), RunningTrial(**arguments), train))
 
 
 def stub_search(options: Options, launcher: Any, compose_run: Any = compose) -> Search:
     """A search that trains with ``train``."""
-    return Search(
-        options,
-        compose_run,
-        launcher,
-        ["recipe=dream"],
-        monitor="val/x",
-        mode="max",
-        train="tests.sweeps.search.stub.train",
-    )
+    return Search(options, compose_run, launcher, ["recipe=dream"], train="tests.sweeps.search.stub:train")
 
 
 def main(folder: str, changes: str) -> None:
     """A search whose trials are processes; without a page, as that imports torch."""
     Results._write_page = lambda *args, **options: None  # type: ignore[method-assign]
     options = stub_options(Path(folder), **json.loads(changes))
-    stub_search(options, LocalLauncher(workers=options.workers, devices=1)).run()
+    stub_search(options, build_launcher(options, devices=1)).run()
 
 
 if __name__ == "__main__":

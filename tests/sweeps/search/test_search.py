@@ -20,7 +20,8 @@ from tests.helpers import ROOT, toy_bitext
 
 optuna = pytest.importorskip("optuna", reason="pip install 'xsent[search]'")
 
-from tests.sweeps.search.stub import Ended, InProcess, compose, stub_options, stub_search  # noqa: E402
+from tests.sweeps.search.stub import InProcess, compose, stub_options, stub_search  # noqa: E402
+from xsent.sweeps.search.launchers import TrialProcess  # noqa: E402
 from xsent.sweeps.search.search import train_again  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
@@ -115,10 +116,10 @@ def test_a_running_trial_of_a_dead_command_is_taken_over_after_the_grace_period(
 
 def test_a_job_that_begins_after_its_trial_was_given_to_another_does_nothing(tmp_path: Path) -> None:
     class Queued(InProcess):
-        def start(self, *args: Any) -> Ended:
+        def __call__(self, *args: Any) -> TrialProcess:
             search.study.fail(0)
             search.study.retry_killed()
-            return super().start(*args)
+            return super().__call__(*args)
 
     search = stub_search(stub_options(tmp_path / "s"), Queued())
     assert search._start_trial()
@@ -152,7 +153,7 @@ def test_an_exception_fails_a_trial_without_a_retry_and_without_secrets(
 
 
 def test_the_killed_attempt_of_a_trial_does_not_count_in_pruning(tmp_path: Path) -> None:
-    from xsent.sweeps.search.storage import SEARCH, latest_attempts
+    from xsent.sweeps.search.storage import latest_attempts
     from xsent.sweeps.search.trial import RunningTrial
 
     options = stub_options(tmp_path / "s", n_trials=2)
@@ -160,13 +161,12 @@ def test_the_killed_attempt_of_a_trial_does_not_count_in_pruning(tmp_path: Path)
 
     def attempt(number: int) -> RunningTrial:
         return RunningTrial(
-            study_name=options.name,
-            study_id=search.study.study.user_attrs[SEARCH]["id"],
+            name=options.name,
+            study_id=search.study.id,
             attempt=number,
-            storage_address=options.storage,
+            storage=options.storage,
             pruner={"name": "asha", "min_resource": 1, "reduction_factor": 2},
             monitor="val/x",
-            data_key="",
             heartbeat=1,
             grace_period=2,
         )
@@ -182,7 +182,7 @@ def test_the_killed_attempt_of_a_trial_does_not_count_in_pruning(tmp_path: Path)
     assert len(resumed.study.get_trials()) == 1
     resumed.report(1, 0.4)  # an epoch that is repeated
     assert latest_attempts(search.study.study.trials)[0].intermediate_values == {1: 0.5}
-    resumed.storage.set_trial_state_values(resumed.trial_id, optuna.trial.TrialState.COMPLETE, [0.5])
+    resumed.database.set_trial_state_values(resumed.trial_id, optuna.trial.TrialState.COMPLETE, [0.5])
     with pytest.raises(RuntimeError, match="attempt 1 has ended without this process"):
         resumed.report(2, 0.5)
 
@@ -226,10 +226,10 @@ def test_trials_whose_data_have_changed_fail(tmp_path: Path) -> None:
     digests = iter(["p", "changed", "q", "q"])
 
     class Changing(InProcess):
-        def start(self, variables: Any, *args: Any) -> Ended:
+        def __call__(self, variables: Any, *args: Any) -> TrialProcess:
             config = json.loads(variables["XSENT_RUN_CONFIG"])
-            config["data"] = {"digest": next(digests)}
-            return super().start(variables | {"XSENT_RUN_CONFIG": json.dumps(config)}, *args)
+            config["digest"] = next(digests)
+            return super().__call__(variables | {"XSENT_RUN_CONFIG": json.dumps(config)}, *args)
 
     def with_data(overrides: Sequence[str]) -> dict[str, Any]:
         config = compose(overrides)
@@ -247,9 +247,9 @@ def test_table_and_page_are_written_after_every_trial(tmp_path: Path) -> None:
     counts = []
 
     class Counting(InProcess):
-        def start(self, *args: Any) -> Ended:
+        def __call__(self, *args: Any) -> TrialProcess:
             counts.append(len(rows(tmp_path / "s")) if (tmp_path / "s" / "trials.csv").is_file() else 0)
-            return super().start(*args)
+            return super().__call__(*args)
 
     stub_search(stub_options(tmp_path / "s", n_trials=3), Counting()).run()
     assert counts == [0, 1, 2]

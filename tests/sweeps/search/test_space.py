@@ -105,8 +105,10 @@ def test_a_grid_has_at_most_as_many_trials_as_points(n_trials: int | None, expec
     ("changes", "message"),
     [
         ({"engine": "slurm"}, "engine=slurm: expected one of local, submitit, ray"),
-        ({"sampler": "annealing"}, "sampler=annealing: expected one of random, grid"),
-        ({"pruner": "all"}, "pruner=all: expected one of none"),
+        ({"sampler": "annealing"}, "sampler=annealing: expected one of tpe, random, grid"),
+        ({"pruner": "all"}, "pruner=all: expected one of none, median, asha"),
+        ({"sampler": "tpe", "samplers": {"tpe": {"n_startup": 3}}}, r"samplers\.tpe: .*n_startup"),
+        ({"pruner": "median", "pruners": {"median": {"warmup": 3}}}, r"pruners\.median: .*warmup"),
         ({"workers": 0}, "workers=0: expected an integer of at least 1"),
         ({"n_trials": 2.5}, "n_trials=2.5"),
         ({"n_trials": None}, "n_trials=null: expected an integer, unless there is a timeout"),

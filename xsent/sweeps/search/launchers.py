@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import xsent
 from xsent.run.single_run import start_process
@@ -20,69 +20,39 @@ OUTPUT = "output.log"  # in a trial's folder: stdout and stderr of its process
 RAY_VARIABLES = {"OMP_NUM_THREADS", "XSENT_CACHE", "XSENT_DATA", "HF_HOME", "HF_HUB_OFFLINE"}
 
 
-class TrialProcess(Protocol):
-    """The process of a trial, queued or running; ``submitit.Job`` is one."""
+class TrialProcess(NamedTuple):
+    """The process of a trial, queued or running."""
 
-    def done(self) -> bool:
-        """Whether it has ended."""
-        ...
-
-    def result(self) -> int:
-        """Exit status; an exception if the job or task failed."""
-        ...
-
-    def cancel(self) -> None:
-        """End it at once."""
-        ...
+    done: Callable[[], bool]
+    result: Callable[[], int]  # waits for the exit status; raises an exception if the job or task failed
+    cancel: Callable[[], object]  # ends it at once
 
 
-class Launcher(Protocol):
-    """Starts the process of a trial."""
-
-    def start(self, variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
-        """Start or queue it.
-
-        Args:
-            variables: of its environment.
-            folder: of the trial.
-            worker: index of the worker that it occupies.
-        """
-        ...
+# Starts or queues the process of a trial: variables of its environment, folder of the trial, index of its worker
+Launcher = Callable[[Mapping[str, str], Path, int], TrialProcess]
 
 
 def build_launcher(options: Options, *, devices: int) -> Launcher:
-    """The launcher of ``search.engine``.
-
-    Args:
-        options: of the search.
-        devices: processes of one trial.
+    """The launcher of ``search.engine``; a trial has a process for each of its ``devices``.
 
     Raises:
         ModuleNotFoundError: the engine is not installed.
         ValueError: an option that the engine does not have.
     """
     if options.engine == "submitit":
-        return SubmititLauncher(folder=options.folder / "jobs", **options.engine_options)
+        return submitit_launcher(options.folder / "jobs", **options.engine_options)
     if options.engine == "ray":
-        return RayLauncher(**options.engine_options)
-    return LocalLauncher(workers=options.workers, devices=devices)
+        return ray_launcher(**options.engine_options)
+    return partial(start_locally, options.workers, devices)
 
 
-class LocalLauncher:
-    """Processes of this machine, which share its cores and GPUs.
+# ---- this machine: trials share its cores and GPUs
 
-    Args:
-        workers: trials that run at the same time.
-        devices: processes of one trial.
-    """
 
-    def __init__(self, *, workers: int, devices: int) -> None:
-        self.workers = workers
-        self.threads = share_threads(workers, devices)
-
-    def start(self, variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
-        environment = os.environ | self.threads | _share_gpus(worker, self.workers) | dict(variables)
-        return _LocalProcess(environment, folder / OUTPUT)
+def start_locally(workers: int, devices: int, variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
+    """Start a process; ``workers`` is the number of trials at the same time."""
+    shares = share_threads(workers, devices) | _share_gpus(worker, workers)
+    return _start(shares | dict(variables), folder / OUTPUT)
 
 
 def share_threads(workers: int, devices: int) -> dict[str, str]:
@@ -101,25 +71,35 @@ def _share_gpus(worker: int, workers: int) -> dict[str, str]:
     return {"CUDA_VISIBLE_DEVICES": ",".join(gpus[first : first + share])}
 
 
-class _LocalProcess:
-    def __init__(self, environment: Mapping[str, str], output: Path) -> None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with output.open("ab") as file:
-            self.process = start_process(environment, output=file, module=MODULE)
+def _start(variables: Mapping[str, str], output: Path) -> TrialProcess:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with output.open("ab") as file:
+        process = start_process(os.environ | dict(variables), output=file, module=MODULE)
 
-    def done(self) -> bool:
-        return self.process.poll() is not None
+    def cancel() -> None:
+        assert process.stdin is not None
+        process.stdin.close()  # ends it and the processes that Lightning started from it
+        process.wait()
 
-    def result(self) -> int:
-        return self.process.wait()
-
-    def cancel(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()  # ends it and the processes that Lightning started from it
-        self.process.wait()
+    return TrialProcess(lambda: process.poll() is not None, process.wait, cancel)
 
 
-class SubmititLauncher:
+def run_to_end(output: str, folder: str, variables: Mapping[str, str]) -> int:
+    """Run the process of a trial to its end, within a job or task; returns its exit status.
+
+    Args:
+        output: file for its stdout and stderr.
+        folder: working directory, from which the paths of the config count.
+        variables: of its environment, besides those of this process.
+    """
+    os.chdir(folder)
+    return _start(variables, Path(output)).result()
+
+
+# ---- other machines
+
+
+def submitit_launcher(folder: Path, *, cluster: str, parameters: Mapping[str, Any]) -> Launcher:
     """Jobs of Slurm, or of local processes in their place.
 
     Args:
@@ -127,94 +107,52 @@ class SubmititLauncher:
         cluster: ``slurm`` or ``local``.
         parameters: of ``submitit.AutoExecutor.update_parameters``: ``timeout_min``, ``slurm_partition``, ...
     """
+    if find_spec("submitit") is None:
+        raise ModuleNotFoundError("search.engine=submitit: pip install 'xsent[slurm]'")
+    import submitit
 
-    def __init__(self, *, folder: Path, cluster: str, parameters: Mapping[str, Any]) -> None:
-        if find_spec("submitit") is None:
-            raise ModuleNotFoundError("search.engine=submitit: pip install 'xsent[slurm]'")
-        import submitit
+    if cluster not in ("slurm", "local"):
+        raise ValueError(f"search.submitit.cluster={cluster}: expected slurm or local")
+    try:
+        executor = submitit.AutoExecutor(folder=folder, cluster=cluster)
+        executor.update_parameters(**{key: value for key, value in parameters.items() if value is not None})
+    except (NameError, TypeError, ValueError, RuntimeError) as error:  # no Slurm, or an unknown parameter
+        raise ValueError(f"search.submitit: {error}") from None
 
-        if cluster not in ("slurm", "local"):
-            raise ValueError(f"search.submitit.cluster={cluster}: expected slurm or local")
-        try:
-            self.executor = submitit.AutoExecutor(folder=folder, cluster=cluster)
-            self.executor.update_parameters(**{key: value for key, value in parameters.items() if value is not None})
-        except (NameError, TypeError, ValueError, RuntimeError) as error:  # no Slurm, or an unknown parameter
-            raise ValueError(f"search.submitit: {error}") from None
+    def start(variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
+        os.environ.update(variables)  # which a job inherits: submitit would write arguments to disk
+        job = executor.submit(run_to_end, str(folder / OUTPUT), str(Path.cwd()), {})
+        return TrialProcess(job.done, job.result, job.cancel)
 
-    def start(self, variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
-        # Through the environment, which a job inherits: submitit would write arguments to disk.
-        with _environment(variables):
-            job: TrialProcess = self.executor.submit(run_to_end, str(folder / OUTPUT))
-        return job
+    return start
 
 
-class RayLauncher:
+def ray_launcher(*, address: str, cpus_per_trial: float, gpus_per_trial: float) -> Launcher:
     """Tasks of a Ray cluster.
 
     Args:
         address: of the cluster, ``auto`` for that of this machine, ``local`` for a new one here.
         cpus_per_trial, gpus_per_trial: resources of one trial.
     """
+    if find_spec("ray") is None:
+        raise ModuleNotFoundError("search.engine=ray: pip install 'xsent[ray]'")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry unless the user asks for it
+    import ray
 
-    def __init__(self, *, address: str, cpus_per_trial: float, gpus_per_trial: float) -> None:
-        if find_spec("ray") is None:
-            raise ModuleNotFoundError("search.engine=ray: pip install 'xsent[ray]'")
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry unless the user asks for it
-        import ray
+    ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+    # Ray writes env_vars to disk, so they hold no secret; the variables are an argument.
+    path = os.pathsep.join(filter(None, [str(Path(xsent.__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+    remote: Any = ray.remote(run_to_end).options(
+        max_retries=0,
+        runtime_env={"env_vars": {"PYTHONPATH": path}},
+        num_cpus=cpus_per_trial,
+        num_gpus=gpus_per_trial,
+    )
 
-        self.resources = {"num_cpus": cpus_per_trial, "num_gpus": gpus_per_trial}
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
-
-    def start(self, variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
-        import ray
-
-        # Ray writes env_vars to disk, so they hold no secret; the variables are an argument.
-        path = os.pathsep.join(filter(None, [str(Path(xsent.__file__).parents[1]), os.environ.get("PYTHONPATH")]))
-        remote: Any = ray.remote(run_to_end)
-        task = remote.options(max_retries=0, runtime_env={"env_vars": {"PYTHONPATH": path}}, **self.resources)
+    def start(variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
         inherited = {name: value for name, value in os.environ.items() if name in RAY_VARIABLES}
-        return _Task(task.remote(str(folder / OUTPUT), str(Path.cwd()), inherited | dict(variables)))
+        task = remote.remote(str(folder / OUTPUT), str(Path.cwd()), inherited | dict(variables))
+        future = task.future()
+        return TrialProcess(future.done, future.result, partial(ray.cancel, task, force=True))
 
-
-class _Task:
-    def __init__(self, task: Any) -> None:
-        self.task = task
-
-    def done(self) -> bool:
-        import ray
-
-        return bool(ray.wait([self.task], timeout=0)[0])
-
-    def result(self) -> int:
-        import ray
-
-        return int(ray.get(self.task))
-
-    def cancel(self) -> None:
-        import ray
-
-        ray.cancel(self.task, force=True)
-
-
-def run_to_end(output: str, folder: str | None = None, variables: Mapping[str, str] | None = None) -> int:
-    """Run the process of a trial to its end; returns its exit status.
-
-    Args:
-        output: file for its stdout and stderr.
-        folder: working directory, from which the paths of the config count; None: that of this process.
-        variables: of its environment, besides those of this process.
-    """
-    if folder is not None:
-        os.chdir(folder)
-    return _LocalProcess(os.environ | dict(variables or {}), Path(output)).result()
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    return start

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from optuna.pruners import BasePruner, MedianPruner, NopPruner, SuccessiveHalvingPruner
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+
 from xsent.sweeps.search.space import Space, grid_points, read_space
 
-ENGINE_KEYS = {
+ENGINES = {
     "local": set(),
     "submitit": {"cluster", "parameters"},
     "ray": {"address", "cpus_per_trial", "gpus_per_trial"},
 }
+SAMPLERS = {"tpe": TPESampler, "random": RandomSampler, "grid": None}  # ``grid_points``
+PRUNERS = {"none": NopPruner, "median": MedianPruner, "asha": SuccessiveHalvingPruner}
 MINIMUM = {"workers": 1, "retries": 0, "seed": 0, "heartbeat": 1, "grace_period": 1, "n_trials": 1, "trial": 0}
 NULLABLE = {"n_trials", "trial"}
 
@@ -40,9 +46,9 @@ class Options(NamedTuple):
 
 def read_options(node: Mapping[str, Any]) -> Options:
     """Check ``search``; raises ``ValueError`` for an option that is unknown or has an invalid value."""
-    options = {*Options._fields, "submitit", "ray", "samplers", "pruners"} - {"engine_options"}
-    if unknown := sorted(set(node) - options):
-        raise ValueError(f"search.{unknown[0]}: no such option; expected one of {', '.join(sorted(options))}")
+    names = {*Options._fields, "submitit", "ray", "samplers", "pruners"} - {"engine_options"}
+    if unknown := sorted(set(node) - names):
+        raise ValueError(f"search.{unknown[0]}: no such option; expected one of {', '.join(sorted(names))}")
     for key in ("name", "folder", "storage"):
         if not isinstance(node[key], str) or not node[key].strip():
             raise ValueError(f"search.{key}={node[key]}: expected a string")
@@ -59,30 +65,51 @@ def read_options(node: Mapping[str, Any]) -> Options:
     timeout = node["timeout"]
     if timeout is not None and (type(timeout) not in (int, float) or timeout <= 0):
         raise ValueError(f"search.timeout={timeout}: expected a number of seconds above 0")
-    engine = _choose(node, "engine", ENGINE_KEYS)
-    for name, keys in ENGINE_KEYS.items():
-        if name in node and (invalid := sorted(set(node[name] or {}) ^ keys)):
-            raise ValueError(f"search.{name}: expected {', '.join(sorted(keys))}; check {invalid[0]}")
-    sampler, pruner = (_choose(node, group, node[f"{group}s"]) for group in ("sampler", "pruner"))
-    space = read_space(node["space"])
-    n_trials = node["n_trials"]
-    if sampler == "grid":
-        n_trials = min(len(grid_points(space)), n_trials or len(grid_points(space)))
+    for key, choices in (("engine", ENGINES), ("sampler", SAMPLERS), ("pruner", PRUNERS)):
+        if node[key] not in choices:
+            raise ValueError(f"search.{key}={node[key]}: expected one of {', '.join(choices)}")
+    for engine, keys in ENGINES.items():
+        if engine in node and (invalid := sorted(set(node[engine] or {}) ^ keys)):
+            raise ValueError(f"search.{engine}: expected {', '.join(sorted(keys))}; check {invalid[0]}")
+    space, n_trials = read_space(node["space"]), node["n_trials"]
+    if node["sampler"] == "grid":
+        n_trials = min(len(grid_points(space)), n_trials or math.inf)
     if n_trials is None and timeout is None:
         raise ValueError("search.n_trials=null: expected an integer, unless there is a timeout or a grid")
-    values = {key: node[key] for key in Options._fields if key in node} | {
+    changes = {
         "folder": Path(node["folder"]),
         "n_trials": n_trials,
-        "engine_options": dict(node.get(engine) or {}),
-        "sampler": {"name": sampler, **(node["samplers"][sampler] or {})},
-        "pruner": {"name": pruner, **(node["pruners"][pruner] or {})},
+        "engine_options": dict(node.get(node["engine"]) or {}),
+        "sampler": {"name": node["sampler"], **(node["samplers"].get(node["sampler"]) or {})},
+        "pruner": {"name": node["pruner"], **(node["pruners"].get(node["pruner"]) or {})},
         "space": space,
     }
-    return Options(**values)
+    options = Options(**{key: node[key] for key in Options._fields if key in node} | changes)
+    build_sampler(options, 0)
+    build_pruner(options.pruner)
+    return options
 
 
-def _choose(node: Mapping[str, Any], key: str, names: Mapping[str, Any]) -> str:
-    if node[key] not in names:
-        raise ValueError(f"search.{key}={node[key]}: expected one of {', '.join(names)}")
-    name: str = node[key]
-    return name
+def build_sampler(options: Options, number: int) -> BaseSampler | None:
+    """Sampler of one trial, seeded by the trial's number, so that a kill loses no state; None for a grid.
+
+    Raises:
+        ValueError: an argument that Optuna's class does not have.
+    """
+    if options.sampler["name"] == "grid":
+        return None
+    sampler: BaseSampler = _build("samplers", SAMPLERS, **options.sampler, seed=options.seed + number)
+    return sampler
+
+
+def build_pruner(options: Mapping[str, Any]) -> BasePruner:
+    """Pruner of a search; raises ``ValueError`` for an argument that Optuna's class does not have."""
+    pruner: BasePruner = _build("pruners", PRUNERS, **options)
+    return pruner
+
+
+def _build(group: str, classes: Mapping[str, Any], /, *, name: str, **arguments: Any) -> Any:
+    try:
+        return classes[name](**arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"search.{group}.{name}: {error}") from None

@@ -7,17 +7,17 @@ import io
 import logging
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import optuna
 import yaml
 from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 from optuna.trial import FrozenTrial
 
 from xsent.atomic import write_text
 from xsent.reporting.secrets import redact
-from xsent.sweeps.search.options import Options
 from xsent.sweeps.search.space import overrides_of
 from xsent.sweeps.search.storage import ERROR, PRUNED_AFTER, SearchStudy
 
@@ -26,7 +26,6 @@ log = logging.getLogger(__name__)
 LISTED = 5  # best trials on screen
 # With more trials fANOVA takes seconds (100: 1 s, 300: 5 s), so it waits for the end of the search.
 FAST_IMPORTANCE = 100
-STATES = {"WAITING": "running"}  # a killed trial whose next attempt is queued
 
 
 class Results:
@@ -34,8 +33,9 @@ class Results:
 
     def __init__(self, study: SearchStudy, overrides: Sequence[str], *, monitor: str) -> None:
         self.study = study
-        self.options: Options = study.options
+        self.options = study.options
         self.monitor = monitor
+        self.is_max = study.study.direction.name == "MAXIMIZE"
         self.command = ["python", "train.py", *(str(redact(override)) for override in overrides)]
 
     def best_value(self) -> float | None:
@@ -48,85 +48,95 @@ class Results:
         if ranked := self._ranked(trials):
             return trials[ranked[0]].value
         if trials and all(trial.state.is_finished() for trial in trials):
-            states = [trial.state.name for trial in trials]
-            number = len(states) - 1 - states[::-1].index("FAIL") if "FAIL" in states else len(states) - 1
+            counts = Counter(_state(trial) for trial in trials)
+            number = max((i for i, trial in enumerate(trials) if _state(trial) == "fail"), default=len(trials) - 1)
             raise RuntimeError(
-                f"none of {len(trials)} trials of {self.options.name} finished: {states.count('FAIL')} failed,"
-                f" {states.count('PRUNED')} were pruned; trial {number} {_outcome(trials[number])}"
+                f"none of {len(trials)} trials of {self.options.name} finished: {counts['fail']} failed,"
+                f" {counts['pruned']} were pruned; trial {number} {_outcome(trials[number])}"
             )
         return None
 
     def log_trial(self, number: int, *, seconds_left: float | None) -> None:
         """Log one line about a trial that has ended."""
         trials = self.study.trials()
-        trial = trials[number]
-        parts = [f"trial {number}: {_values(trial)}", _outcome(trial)]
+        parts = [f"trial {number}: {_values(trials[number])}", _outcome(trials[number])]
         if ranked := self._ranked(trials):
             parts.append(f"best {trials[ranked[0]].value:.6g} (trial {ranked[0]})")
         if seconds_left is not None:
             parts.append(f"{_duration(seconds_left)} left")
-        log.log(logging.WARNING if trial.state.name == "FAIL" else logging.INFO, "%s", "; ".join(parts))
+        log.log(logging.WARNING if _state(trials[number]) == "fail" else logging.INFO, "%s", "; ".join(parts))
 
     def log_end(self) -> None:
         """Log the best trials and how to continue."""
         trials = self.study.trials()
-        ranked = self._ranked(trials)
-        states = [_state(trial) for trial in trials]
-        counts = [states.count(name) for name in ("complete", "pruned", "fail", "running")]
+        counts = Counter(_state(trial) for trial in trials)
         message = "%s: %d trials: %d finished, %d were pruned, %d failed, %d are running elsewhere"
-        log.info(message, self.options.name, len(trials), *counts)
-        if ranked:
+        states = ("complete", "pruned", "fail", "running")
+        log.info(message, self.options.name, len(trials), *(counts[state] for state in states))
+        if ranked := self._ranked(trials):
             lines = [f"  {trials[i].value:.6g}  trial {i}  {_values(trials[i])}" for i in ranked[:LISTED]]
             log.info("the best by %s:\n%s", self.monitor, "\n".join(lines))
             folder = self.options.folder / "trials" / str(ranked[0])
-            log.info("the best run is %s; train it again by: %s", folder, self._commands(ranked)["best"])
+            log.info("the best run is %s; train it again by: %s", folder, self._command(ranked[0]))
         log.info("page of the search: %s", self.options.folder / "report.html")
 
     def write(self, *, is_last: bool) -> None:
-        """Write table, best trial and page; before the last call, slow parts are left out."""
+        """Write table, best trial and page; before the last call, slow parts are left out.
+
+        ``seconds`` are of the process that ended the trial, without those that were killed.
+        """
         trials = self.study.trials()
         ranked = self._ranked(trials)
-        write_text(self.options.folder / "trials.csv", self._table(trials))
+        rows = [
+            {
+                "number": number,
+                "state": _state(trial),
+                "value": trial.value,
+                "values": dict(trial.params),
+                **{name: trial.user_attrs.get(name) for name in ("epochs", "seconds", ERROR)},
+            }
+            for number, trial in enumerate(trials)
+        ]
+        write_text(self.options.folder / "trials.csv", self._table(rows))
         if ranked:
             best = trials[ranked[0]]
             about = {"trial": ranked[0], "monitor": self.monitor, "value": best.value}
-            about |= {"command": self._commands(ranked)["best"], "overrides": overrides_of(best.params)}
+            about |= {"command": self._command(ranked[0]), "overrides": overrides_of(best.params)}
             write_text(self.options.folder / "best.yaml", yaml.safe_dump(about, sort_keys=False, width=1000))
-        self._write_page(trials, ranked, is_last=is_last)
+        self._write_page(rows, ranked, is_last=is_last)
 
-    def _write_page(self, trials: Sequence[FrozenTrial], ranked: Sequence[int], *, is_last: bool) -> None:
+    def _table(self, rows: Sequence[dict[str, Any]]) -> str:
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["number", "state", "value", "epochs", "last_seconds", "error", *self.options.space])
+        for row in rows:
+            params = [row["values"].get(name) for name in self.options.space]
+            writer.writerow([*(value for name, value in row.items() if name != "values"), *params])
+        return file.getvalue()
+
+    def _write_page(self, rows: Sequence[dict[str, Any]], ranked: Sequence[int], *, is_last: bool) -> None:
         from xsent.reporting.pages.page import log_page_errors
         from xsent.reporting.pages.search import StudyTrial, write_study
 
-        pages = [f"trials/{number}/report.html" for number in range(len(trials))]
-        rows = [
-            StudyTrial(
-                number=number,
-                state=_state(trial),
-                value=trial.value,
-                values=dict(trial.params),
-                epochs=trial.user_attrs.get("epochs"),
-                seconds=trial.user_attrs.get("seconds"),
-                error=trial.user_attrs.get(ERROR),
-                page=page if (self.options.folder / page).is_file() else None,
-            )
-            for number, (trial, page) in enumerate(zip(trials, pages, strict=True))
-        ]
-        importance, reason = self._importance([trials[i].value for i in ranked], is_last=is_last)
+        pages = [f"trials/{number}/report.html" for number in range(len(rows))]
+        importance, reason = self._importance([rows[i]["value"] for i in ranked], is_last=is_last)
         with log_page_errors(path := self.options.folder / "report.html"):
             write_study(
                 path,
                 name=self.options.name,
                 monitor=self.monitor,
-                is_max=self._is_max,
-                trials=rows,
+                is_max=self.is_max,
+                trials=[
+                    StudyTrial(**row, page=page if (self.options.folder / page).is_file() else None)
+                    for row, page in zip(rows, pages, strict=True)
+                ],
                 importance=importance,
                 why_no_importance=reason,
                 logarithmic=[name for name, axis in self.options.space.items() if getattr(axis, "log", False)],
-                commands=self._commands(ranked),
+                commands={"search": self._command()} | ({"best": self._command(ranked[0])} if ranked else {}),
             )
 
-    def _importance(self, values: Sequence[float | None], *, is_last: bool) -> tuple[dict[str, float], str | None]:
+    def _importance(self, values: Sequence[float], *, is_last: bool) -> tuple[dict[str, float], str | None]:
         """Share of each parameter in the variance (fANOVA; Hutter et al. 2014), or why there is none."""
         if len(values) < 2:
             return {}, f"{len(values)} finished; two are needed"
@@ -139,32 +149,13 @@ class Results:
             evaluator = FanovaImportanceEvaluator(seed=self.options.seed)
             return get_param_importances(self.study.study, evaluator=evaluator), None
 
-    def _table(self, trials: Sequence[FrozenTrial]) -> str:
-        """CSV; ``last_seconds`` are of the process that ended the trial, without those that were killed."""
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["number", "state", "value", "epochs", "last_seconds", "error", *self.options.space])
-        for number, trial in enumerate(trials):
-            attrs = [trial.user_attrs.get(name) for name in ("epochs", "seconds", ERROR)]
-            params = [trial.params.get(name) for name in self.options.space]
-            writer.writerow([number, _state(trial), trial.value, *attrs, *params])
-        return file.getvalue()
-
-    @property
-    def _is_max(self) -> bool:
-        return self.study.study.direction == optuna.study.StudyDirection.MAXIMIZE
-
-    def _commands(self, ranked: Sequence[int]) -> dict[str, str]:
-        commands = {"search": shlex.join(self.command)}
-        if ranked:
-            commands["best"] = shlex.join([*self.command, f"search.trial={ranked[0]}"])
-        return commands
+    def _command(self, trial: int | None = None) -> str:
+        return shlex.join([*self.command, *([] if trial is None else [f"search.trial={trial}"])])
 
     def _ranked(self, trials: Sequence[FrozenTrial]) -> list[int]:
         """Numbers of the finished trials, the best first; of equals the first."""
-        sign = -1 if self._is_max else 1
-        values = {i: sign * (trial.value or 0.0) for i, trial in enumerate(trials) if trial.state.name == "COMPLETE"}
-        return sorted(values, key=lambda i: (values[i], i))
+        values = {i: trial.value or 0.0 for i, trial in enumerate(trials) if trial.state.name == "COMPLETE"}
+        return sorted(values, key=lambda i: -values[i] if self.is_max else values[i])
 
 
 def write_run_page(folder: Path) -> None:
@@ -176,7 +167,8 @@ def write_run_page(folder: Path) -> None:
 
 
 def _state(trial: FrozenTrial) -> str:
-    return STATES.get(trial.state.name, trial.state.name.lower())
+    """``complete``, ``pruned``, ``fail`` or ``running``, also for a killed trial whose next attempt is queued."""
+    return "running" if trial.state.name == "WAITING" else trial.state.name.lower()
 
 
 def _values(trial: FrozenTrial) -> str:

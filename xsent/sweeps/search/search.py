@@ -9,13 +9,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
-from optuna.trial import TrialState
+from omegaconf.errors import OmegaConfBaseException
+from optuna.trial import FrozenTrial, TrialState
 
 from xsent.atomic import write_text
 from xsent.reporting.secrets import redact
@@ -25,18 +26,9 @@ from xsent.sweeps.search.launchers import OUTPUT, Launcher, TrialProcess, build_
 from xsent.sweeps.search.options import Options, read_options
 from xsent.sweeps.search.results import Results, write_run_page
 from xsent.sweeps.search.space import overrides_of
-from xsent.sweeps.search.storage import build_pruner, build_sampler, load_study, open_study
+from xsent.sweeps.search.storage import load_study, open_study
 from xsent.sweeps.search.trial import TRAIN, TRIAL
-from xsent.sweeps.search.trial_config import (
-    Compose,
-    as_plain,
-    check_config,
-    check_trials,
-    composer,
-    data_key,
-    identity_of,
-    trial_config,
-)
+from xsent.sweeps.search.trial_config import Compose, check_trials, composer, identity_of, trial_config
 
 log = logging.getLogger(__name__)
 
@@ -51,27 +43,20 @@ def run_search(cfg: DictConfig) -> float | None:
         RuntimeError: no trial finished.
     """
     overrides = list(HydraConfig.get().overrides.task)
-    options = read_options(as_plain(cfg.search))
+    try:
+        options = read_options(OmegaConf.to_container(cfg.search, resolve=True, throw_on_missing=True))
+    except OmegaConfBaseException as error:
+        raise ValueError(f"search: {error}") from None
     # Hydra's own files, which this one replaces, would hold the password of the storage.
     command = {"overrides": overrides, "config": OmegaConf.to_container(cfg, resolve=True)}
     folder = Path(HydraConfig.get().runtime.output_dir)
     write_text(folder / "command.yaml", OmegaConf.to_yaml(OmegaConf.create(redact(command))))
+    compose_run = composer(overrides)
     if options.trial is not None:
-        return train_again(options, composer(overrides), options.trial)
-    return search(options, composer(overrides), overrides)
-
-
-def search(options: Options, compose_run: Compose, overrides: Sequence[str]) -> float | None:
-    """``run_search`` of checked options; ``overrides`` of this command are part of every trial."""
-    config = compose_run([])
-    check_config(config, options, overrides)
-    check_trials(compose_run, options)
-    build_sampler(options, 0)
-    build_pruner(options.pruner)
-    launcher = build_launcher(options, devices=_count_devices(config["trainer"]["devices"]))
-    checkpoints = config["callbacks"]["checkpoints"]
-    monitor, mode = checkpoints["monitor"], checkpoints["mode"]
-    return Search(options, compose_run, launcher, overrides, monitor=monitor, mode=mode).run()
+        return train_again(options, compose_run, options.trial)
+    check_trials(compose_run, options, overrides)
+    launcher = build_launcher(options, devices=_count_devices(cfg.trainer.devices))
+    return Search(options, compose_run, launcher, overrides).run()
 
 
 def train_again(options: Options, compose_run: Compose, number: int) -> float | None:
@@ -88,8 +73,8 @@ def train_again(options: Options, compose_run: Compose, number: int) -> float | 
     overrides = overrides_of(trials[number].params)
     folder = Path(newest_run_folder(compose_run([])["runs_dir"], "best", None, start_time()))
     config = compose_run([*overrides, f"run_dir='{folder}'"])
-    for change in study.changes(identity_of(compose_run, options)):
-        log.warning("not as in the search: %s", change)
+    if changes := study.changes(identity_of(compose_run, options)):
+        log.warning("not as in the search: %s", changes)
     log.info("trial %d of %s: %s", number, options.name, " ".join(overrides))
     # The number of threads changes the rounding of sums, so the run gets that of the trial.
     threads = share_threads(options.workers, _count_devices(config["trainer"]["devices"]))
@@ -102,8 +87,7 @@ def _count_devices(devices: object) -> int:
     return devices if isinstance(devices, int) and devices > 0 else 1
 
 
-@dataclass
-class _Worker:
+class _Worker(NamedTuple):
     """A trial that this command trains."""
 
     index: int  # of the worker
@@ -117,7 +101,7 @@ class Search:
     """Trains the trials of a study until there are enough.
 
     Args:
-        mode: ``max`` or ``min``, of the metric ``monitor``.
+        overrides: of this command, for the results.
         train: name of the ``Train`` function that the process of a trial calls.
     """
 
@@ -128,22 +112,20 @@ class Search:
         launcher: Launcher,
         overrides: Sequence[str],
         *,
-        monitor: str,
-        mode: str,
         train: str = TRAIN,
     ) -> None:
         options.folder.mkdir(parents=True, exist_ok=True)
         self.options = options
         self.compose_run = compose_run
         self.launcher = launcher
-        self.monitor = monitor
         self.train = train
+        checkpoints = compose_run([])["callbacks"]["checkpoints"]
+        self.monitor = checkpoints["monitor"]
         # Commands choose trials one at a time, so that the study never has more than n_trials.
         self.lock = FileLock(options.folder / "ask.lock")
         with self.lock:
-            identity = identity_of(compose_run, options)
-            self.study = open_study(options, identity, direction=f"{mode}imize")
-        self.results = Results(self.study, overrides, monitor=monitor)
+            self.study = open_study(options, identity_of(compose_run, options), direction=f"{checkpoints['mode']}imize")
+        self.results = Results(self.study, overrides, monitor=self.monitor)
         self.workers: list[_Worker] = []
         self.killed: Counter[int] = Counter()  # by trial, how often its process was killed under this command
         self.start = self.last_beat = time.monotonic()
@@ -154,21 +136,24 @@ class Search:
         try:
             with _sigterm_as_interrupt():
                 self._loop()
-        except KeyboardInterrupt:
-            self._stop()
+        except BaseException as error:
+            for worker in self.workers:
+                worker.process.cancel()
+                self.study.fail(worker.attempt)
+            with self.lock:
+                self.study.retry_killed()
+            if not isinstance(error, KeyboardInterrupt):
+                raise
             self.results.write(is_last=False)
             log.warning("stopped with %s; run the same command to continue", self._progress())
             raise SystemExit(130) from None
-        except BaseException:
-            self._stop()
-            raise
         self.results.write(is_last=True)
         self.results.log_end()
         return self.results.best_value()
 
     def _loop(self) -> None:
         log.info("%s: %s", self.options.name, self._progress())
-        if self.study.running():
+        if self.study.has_running():
             # The trials of a killed command look alive until the grace period is over. New trials would be chosen
             # without their results.
             log.info("waiting %d s to see which running trials are alive", self.options.grace_period)
@@ -176,13 +161,15 @@ class Search:
         while True:
             while len(self.workers) < self.options.workers and self._start_trial():
                 pass
-            if not self.workers and (self._is_late() or not self.study.running()):
+            if not self.workers and (self._is_late() or not self.study.has_running()):
                 return
-            self._beat()
-            for worker in list(self.workers):
-                if worker.process.done():
-                    self.workers.remove(worker)
-                    self._end_trial(worker)
+            if time.monotonic() - self.last_beat >= self.options.heartbeat:
+                self.last_beat = time.monotonic()
+                for worker in self.workers:  # also those whose job is queued
+                    self.study.beat(worker.attempt)
+            for worker in [worker for worker in self.workers if worker.process.done()]:
+                self.workers.remove(worker)
+                self._end_trial(worker)
             time.sleep(POLL_INTERVAL)
 
     def _start_trial(self) -> bool:
@@ -197,44 +184,35 @@ class Search:
                 number = self.study.start_queued()
                 assert number is not None
         trial = self.study.trials()[number]
-        index = min(set(range(self.options.workers)) - {worker.index for worker in self.workers})
-        folder = self.options.folder / "trials" / str(number)
         try:
-            self.study.check_unchanged(identity_of(self.compose_run, self.options))
-            if (folder / "checkpoints" / "last.ckpt").is_file():
-                log.info("trial %d resumes from its last checkpoint", number)
-            config = trial_config(self.compose_run, trial.params, folder)
-            arguments = {
-                "train": self.train,
-                "study_name": self.options.name,
-                "study_id": self.study.id,
-                "storage_address": self.options.storage,
-                "attempt": trial.number,
-                "pruner": self.options.pruner,
-                "monitor": self.monitor,
-                "data_key": data_key(config),
-                "heartbeat": self.options.heartbeat,
-                "grace_period": self.options.grace_period,
-            }
-            variables = {CONFIG: json.dumps(config), TRIAL: json.dumps(arguments)}
-            process = self.launcher.start(variables, folder, index)
+            self._start_process(number, trial)
         except BaseException:
             self.study.fail(trial.number)
             raise
-        self.workers.append(_Worker(index, number, trial.number, folder, process))
         return True
 
-    def _beat(self) -> None:
-        """Record heartbeats, also of trials whose job is queued."""
-        if time.monotonic() - self.last_beat >= self.options.heartbeat:
-            self.last_beat = time.monotonic()
-            for worker in self.workers:
-                self.study.beat(worker.attempt)
+    def _start_process(self, number: int, trial: FrozenTrial) -> None:
+        if changes := self.study.changes(identity_of(self.compose_run, self.options)):
+            raise ValueError(f"conf/ has changed since the study {self.options.name} began: {changes}")
+        folder = self.options.folder / "trials" / str(number)
+        if (folder / "checkpoints" / "last.ckpt").is_file():
+            log.info("trial %d resumes from its last checkpoint", number)
+        arguments = {name: getattr(self.options, name) for name in ("name", "storage", "heartbeat", "grace_period")}
+        arguments |= {"pruner": self.options.pruner, "monitor": self.monitor, "train": self.train}
+        arguments |= {"study_id": self.study.id, "attempt": trial.number}
+        config = trial_config(self.compose_run, trial.params, folder)
+        variables = {CONFIG: json.dumps(config), TRIAL: json.dumps(arguments)}
+        index = min(set(range(self.options.workers)) - {worker.index for worker in self.workers})
+        process = self.launcher(variables, folder, index)
+        self.workers.append(_Worker(index, number, trial.number, folder, process))
 
     def _end_trial(self, worker: _Worker) -> None:
-        trial = self.study.trials()[worker.number]
-        if trial.state == TrialState.RUNNING:  # the process was killed (time limit, memory, lost machine)
-            reason = f"its process ended with {_status(worker.process)} (log: {worker.folder / OUTPUT})"
+        if self.study.trials()[worker.number].state == TrialState.RUNNING:  # killed: time limit, memory, lost machine
+            try:
+                status = f"status {worker.process.result()}"
+            except Exception as error:  # of submitit or Ray
+                status = str(error).strip().splitlines()[-1]
+            reason = f"its process ended with {status} (log: {worker.folder / OUTPUT})"
             self.killed[worker.number] += 1
             if self.killed[worker.number] <= self.options.retries:
                 self.study.fail(worker.attempt)
@@ -247,14 +225,11 @@ class Search:
             self.results.write(is_last=False)
         except Exception:  # the study has the result
             log.exception("%s: table and page could not be updated", self.options.folder)
-        self.results.log_trial(worker.number, seconds_left=self._seconds_left())
-
-    def _stop(self) -> None:
-        for worker in self.workers:
-            worker.process.cancel()
-            self.study.fail(worker.attempt)
-        with self.lock:
-            self.study.retry_killed()
+        seconds_left = None  # if only ``timeout`` ends the search
+        if self.options.n_trials is not None:
+            seconds_per_trial = (time.monotonic() - self.start) / self.finished
+            seconds_left = seconds_per_trial * (self.options.n_trials - self._count_ended())
+        self.results.log_trial(worker.number, seconds_left=seconds_left)
 
     def _is_late(self) -> bool:
         return self.options.timeout is not None and time.monotonic() - self.start >= self.options.timeout
@@ -264,19 +239,6 @@ class Search:
 
     def _progress(self) -> str:
         return f"{self._count_ended()} of {self.options.n_trials or 'any number of'} trials done"
-
-    def _seconds_left(self) -> float | None:
-        """Estimate from the trials of this command; None if only ``timeout`` ends the search."""
-        if self.options.n_trials is None:
-            return None
-        return (time.monotonic() - self.start) / self.finished * (self.options.n_trials - self._count_ended())
-
-
-def _status(process: TrialProcess) -> str:
-    try:
-        return f"status {process.result()}"
-    except Exception as error:  # of submitit or Ray
-        return str(error).strip().splitlines()[-1]
 
 
 @contextmanager

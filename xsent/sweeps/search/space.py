@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from xsent.run.compose import override
+
 Value = None | bool | int | float | str
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 Space = Mapping[str, Distribution]  # by dotted config key (recipe.margin) or config group (encoder)
 
-NUMBERS: dict[str, tuple[type, ...]] = {"float": (int, float), "int": (int,)}
-BARE = re.compile(r"[A-Za-z_][\w/]*")  # what Hydra reads as a string without quotes
+KINDS: dict[str, tuple[Any, tuple[type, ...]]] = {
+    "float": (FloatDistribution, (int, float)),
+    "int": (IntDistribution, (int,)),
+}
 
 
 def read_space(space: Mapping[str, Any]) -> dict[str, Distribution]:
@@ -30,37 +33,40 @@ def read_space(space: Mapping[str, Any]) -> dict[str, Distribution]:
     """
     if not space:
         raise ValueError("search.space: expected at least one parameter, found none")
-    return {name: _distribution(name, dict(options or {})) for name, options in space.items()}
+    distributions = {}
+    for name, options in space.items():
+        try:
+            distributions[name] = _distribution(dict(options or {}))
+        except ValueError as error:
+            raise ValueError(f"{key_of(name)}: {error}") from None
+    return distributions
 
 
-def _distribution(name: str, options: dict[str, Any]) -> Distribution:
+def _distribution(options: dict[str, Any]) -> Distribution:
     if set(options) == {"choices"}:
-        return _categorical(name, options["choices"])
+        return _categorical(options["choices"])
     if not {"low", "high"} <= set(options) <= {"low", "high", "log", "step", "kind"}:
         raise ValueError(
-            f"{key_of(name)}: expected choices alone, or low and high with optional log, step and kind;"
+            "expected choices alone, or low and high with optional log, step and kind;"
             f" found {', '.join(options) or 'nothing'}"
         )
-    kind = options.pop("kind", "float")
-    if kind not in NUMBERS:
-        raise ValueError(f"{key_of(name)}.kind={kind}: expected float or int")
+    kind = options.get("kind", "float")
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind}: expected float or int")
+    distribution, types = KINDS[kind]
     numbers = {key: options[key] for key in ("low", "high", "step") if options.get(key) is not None}
-    if any(type(value) not in NUMBERS[kind] or not math.isfinite(value) for value in numbers.values()):
-        raise ValueError(f"{key_of(name)}: expected numbers of kind {kind}, found {numbers}")
+    if any(type(value) not in types or not math.isfinite(value) for value in numbers.values()):
+        raise ValueError(f"expected numbers of kind {kind}, found {numbers}")
     if not numbers["low"] < numbers["high"]:
-        raise ValueError(f"{key_of(name)}: expected low < high, found {numbers}")
-    try:
-        distribution = IntDistribution if kind == "int" else FloatDistribution
-        return distribution(**numbers, log=options.get("log", False))
-    except ValueError as error:
-        raise ValueError(f"{key_of(name)}: {error}") from None
+        raise ValueError(f"expected low < high, found {numbers}")
+    return distribution(**numbers, log=options.get("log", False))  # type: ignore[no-any-return]
 
 
-def _categorical(name: str, choices: Any) -> Distribution:
+def _categorical(choices: Any) -> Distribution:
     if not isinstance(choices, list) or len(set(map(repr, choices))) < max(1, len(choices)):
-        raise ValueError(f"{key_of(name)}.choices: expected a list of different values, found {choices!r}")
+        raise ValueError(f"choices: expected a list of different values, found {choices!r}")
     if invalid := [choice for choice in choices if not isinstance(choice, Value)]:
-        raise ValueError(f"{key_of(name)}.choices: expected strings, numbers, booleans or null, found {invalid[0]!r}")
+        raise ValueError(f"choices: expected strings, numbers, booleans or null, found {invalid[0]!r}")
     return CategoricalDistribution(choices)
 
 
@@ -102,15 +108,4 @@ def probe_points(space: Space) -> list[dict[str, Value]]:
 
 def overrides_of(values: Mapping[str, Value]) -> list[str]:
     """Values as overrides of Hydra's command line: ``recipe.margin=5``."""
-    return [f"{name}={_override_value(value)}" for name, value in values.items()]
-
-
-def _override_value(value: Value) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if not isinstance(value, str):
-        return repr(value)
-    if BARE.fullmatch(value) and value.lower() not in ("null", "true", "false", "nan", "inf"):
-        return value
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return [override(name, value) for name, value in values.items()]

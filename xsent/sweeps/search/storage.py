@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import optuna
-from optuna.pruners import BasePruner, MedianPruner, NopPruner, SuccessiveHalvingPruner
-from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
 from xsent.reporting.secrets import redact
-from xsent.sweeps.search.options import Options
+from xsent.sweeps.search.options import Options, build_sampler
 from xsent.sweeps.search.space import Value, grid_points
 
 RETRY = RetryHeartbeatStaleTrialCallback(inherit_intermediate_values=True)
-SAMPLERS = {"tpe": TPESampler, "random": RandomSampler}
-PRUNERS = {"none": NopPruner, "median": MedianPruner, "asha": SuccessiveHalvingPruner}
 SQLITE_TIMEOUT = 120  # seconds to wait for another process that writes
 
 # Attributes of a study and of its trials
@@ -35,7 +30,7 @@ ERROR = "error"  # exception of a failed trial; a failed attempt without it was 
 PRUNED_AFTER = "pruned_after"  # epochs, counted from 1
 
 
-def open_storage(address: str, *, heartbeat: int, grace_period: int) -> RDBStorage:
+def open_storage(address: str, heartbeat: int, grace_period: int) -> RDBStorage:
     """Connect to the database of a study; a trial without a heartbeat for ``grace_period`` seconds counts as killed.
 
     Raises:
@@ -71,23 +66,34 @@ def latest_attempts(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
 
 
 class SearchStudy:
-    """A study in a database that several commands may use at the same time."""
+    """A study in a database that several commands may use at the same time.
 
-    def __init__(self, options: Options, storage: RDBStorage, study: optuna.Study) -> None:
+    Raises:
+        ValueError: the study was not created by xsent, or its trials are in another folder.
+    """
+
+    def __init__(self, options: Options, storage: RDBStorage) -> None:
         self.options = options
         self.storage = storage
-        self.study = study
+        self.study = optuna.load_study(study_name=options.name, storage=storage)
+        if SEARCH not in self.study.user_attrs:
+            raise ValueError(f"{self} was not created by xsent")
+        attrs, id_file = self.study.user_attrs[SEARCH], options.folder / "study_id"
+        self.id: str = attrs["id"]  # distinguishes the study from an older one of the same name
+        if not id_file.is_file() or id_file.read_text(encoding="utf-8") != self.id:
+            raise ValueError(
+                f"{self} has its trials in {attrs['folder']}, not in {options.folder.resolve()}: expected the same"
+                " search.folder, or another name"
+            )
 
-    @property
-    def id(self) -> str:
-        """Distinguishes the study from an older one of the same name."""
-        return str(self.study.user_attrs[SEARCH]["id"])
+    def __str__(self) -> str:
+        return f"{redact(self.options.storage)}: the study {self.options.name}"
 
     def trials(self) -> list[FrozenTrial]:
         """The latest attempt of each trial; the index is the trial's number, ``.number`` that of the attempt."""
         return latest_attempts(self.study.get_trials(deepcopy=False))
 
-    def running(self) -> bool:
+    def has_running(self) -> bool:
         """Whether a trial is running, in whichever command."""
         return any(trial.state == TrialState.RUNNING for trial in self.trials())
 
@@ -111,11 +117,18 @@ class SearchStudy:
     def queue_next(self) -> None:
         """Choose the values of the next trial and queue it; the caller holds the lock of the search.
 
-        All values come into the study at once, so a killed command leaves no trial that lacks a value.
+        The values are a function of the seed, the number of the trial, and the trials before it. All come into the
+        study at once, so a killed command leaves no trial that lacks a value.
         """
-        space = self.options.space
-        params = suggest(self.options, self.trials(), self.study.direction.name)
-        self.study.add_trial(create_trial(state=TrialState.WAITING, params=params, distributions=dict(space)))
+        trials, space = self.trials(), dict(self.options.space)
+        params: dict[str, Value]
+        if (sampler := build_sampler(self.options, len(trials))) is None:
+            params = grid_points(space)[len(trials)]
+        else:
+            scratch = optuna.create_study(direction=self.study.direction, sampler=sampler)
+            scratch.add_trials(trials)
+            params = scratch.ask(space).params
+        self.study.add_trial(create_trial(state=TrialState.WAITING, params=params, distributions=space))
 
     def beat(self, attempt: int) -> None:
         """Record a heartbeat of a running attempt."""
@@ -127,14 +140,10 @@ class SearchStudy:
             self.storage.set_trial_user_attr(self._trial_id(attempt), ERROR, error)
         self.study.tell(attempt, state=TrialState.FAIL, skip_if_finished=True)
 
-    def changes(self, identity: Mapping[str, Any]) -> list[str]:
-        """Differences between the study's search and another."""
-        return differences(self.study.user_attrs[SEARCH]["identity"], _as_stored(identity))
-
-    def check_unchanged(self, identity: Mapping[str, Any]) -> None:
-        """Raise ``ValueError`` if the configuration differs from that of the study."""
-        if changes := self.changes(identity):
-            raise ValueError(f"conf/ has changed since the study {self.options.name} began: {_summary(changes)}")
+    def changes(self, identity: Mapping[str, Any]) -> str:
+        """Differences between the study's search and another, as ``key was x, is y``; empty if there are none."""
+        stored, current = self.study.user_attrs[SEARCH]["identity"], _as_stored(identity)
+        return "" if stored == current else _differences(stored, current)
 
     def _trial_id(self, attempt: int) -> int:
         return find_trial_id(self.storage, self.options.name, attempt)
@@ -147,23 +156,23 @@ def open_study(options: Options, identity: Mapping[str, Any], *, direction: str)
         ValueError: the study belongs to another search or folder, or the folder holds trials of another study;
             both stay as they are.
     """
-    storage = _open(options)
+    storage = open_storage(options.storage, options.heartbeat, options.grace_period)
     trials = options.folder / "trials"
     if options.name not in optuna.get_all_study_names(storage) and trials.exists():
         raise ValueError(f"{trials} belongs to another study: move it away, or choose another search.name")
     study = optuna.create_study(
         study_name=options.name, storage=storage, direction=StudyDirection[direction.upper()], load_if_exists=True
     )
-    if not study.user_attrs and not study.get_trials() and study.direction.name.lower() == direction:
+    # A command that was killed here left a study without attributes.
+    if not study.user_attrs and not study.get_trials() and study.direction.name == direction.upper():
         attrs = {"id": token_hex(8), "folder": str(options.folder.resolve()), "identity": _as_stored(identity)}
+        (options.folder / "study_id").write_text(attrs["id"], encoding="utf-8")
         study.set_user_attr(SEARCH, attrs)
-    if study.user_attrs.get(SEARCH) and not study.get_trials() and not trials.exists():
-        _id_file(options).write_text(study.user_attrs[SEARCH]["id"], encoding="utf-8")
-    search_study = _check_folder(options, storage, study)
+    search_study = SearchStudy(options, storage)
     if changes := search_study.changes(identity):
         raise ValueError(
-            f"{redact(options.storage)}: the study {options.name} belongs to another search: {_summary(changes)}."
-            " Choose another search.name; the study was not changed"
+            f"{search_study} belongs to another search: {changes}. Choose another search.name; the study was not"
+            " changed"
         )
     return search_study
 
@@ -175,96 +184,25 @@ def load_study(options: Options) -> SearchStudy:
         FileNotFoundError: there is no such study.
         ValueError: the study does not belong to this folder.
     """
-    missing = FileNotFoundError(f"{redact(options.storage)}: there is no study {options.name}")
-    if not _id_file(options).is_file():  # else connecting would create an SQLite file
-        raise missing
-    storage = _open(options)
-    if options.name not in optuna.get_all_study_names(storage):
-        raise missing
-    return _check_folder(options, storage, optuna.load_study(study_name=options.name, storage=storage))
-
-
-def _open(options: Options) -> RDBStorage:
-    return open_storage(options.storage, heartbeat=options.heartbeat, grace_period=options.grace_period)
-
-
-def _check_folder(options: Options, storage: RDBStorage, study: optuna.Study) -> SearchStudy:
-    """Refuse a study of another program, or of another folder."""
-    if SEARCH not in study.user_attrs:
-        raise ValueError(f"{redact(options.storage)}: the study {options.name} was not created by xsent")
-    attrs, id_file = study.user_attrs[SEARCH], _id_file(options)
-    if not id_file.is_file() or id_file.read_text(encoding="utf-8") != attrs["id"]:
-        raise ValueError(
-            f"{redact(options.storage)}: the study {options.name} has its trials in {attrs['folder']}, not in"
-            f" {options.folder.resolve()}: expected the same search.folder, or another name"
-        )
-    return SearchStudy(options, storage, study)
-
-
-def _id_file(options: Options) -> Path:
-    return options.folder / "study_id"
+    # Without the file, connecting would create an SQLite file.
+    if (options.folder / "study_id").is_file():
+        storage = open_storage(options.storage, options.heartbeat, options.grace_period)
+        if options.name in optuna.get_all_study_names(storage):
+            return SearchStudy(options, storage)
+    raise FileNotFoundError(f"{redact(options.storage)}: there is no study {options.name}")
 
 
 def _as_stored(identity: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(redact(identity)))
 
 
-def _summary(changes: Sequence[str]) -> str:
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    from xsent.reporting.pages.run_differences import flatten
+
+    flat = flatten(before), flatten(now)
+    described = {
+        key: [repr(values[key]) if key in values else "absent" for values in flat]
+        for key in sorted(flat[0].keys() | flat[1].keys())
+    }
+    changes = [f"{key} was {old}, is {new}" for key, (old, new) in described.items() if old != new]
     return "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
-
-
-def differences(before: Any, now: Any) -> list[str]:
-    """Where two nested plain values differ, as ``key was x, is y``."""
-    flat_before, flat_now = _flatten(before), _flatten(now)
-    return [
-        f"{key} was {_describe_value(flat_before, key)}, is {_describe_value(flat_now, key)}"
-        for key in sorted(flat_before.keys() | flat_now.keys())
-        if _describe_value(flat_before, key) != _describe_value(flat_now, key)
-    ]
-
-
-def _flatten(value: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not value:
-        return {path: value}
-    inner = [_flatten(item, f"{path}.{key}" if path else key) for key, item in value.items()]
-    return {key: item for items in inner for key, item in items.items()}
-
-
-def _describe_value(values: Mapping[str, Any], key: str) -> str:
-    return repr(values[key]) if key in values else "absent"
-
-
-def suggest(options: Options, trials: Sequence[FrozenTrial], direction: str) -> dict[str, Value]:
-    """Values of the next trial: a function of the seed, the number of the trial, and the trials before it."""
-    if options.sampler["name"] == "grid":
-        return grid_points(options.space)[len(trials)]
-    scratch = optuna.create_study(direction=StudyDirection[direction], sampler=build_sampler(options, len(trials)))
-    scratch.add_trials(trials)
-    return scratch.ask(dict(options.space)).params
-
-
-def build_sampler(options: Options, number: int) -> BaseSampler | None:
-    """Sampler of one trial, seeded by the trial's number, so that a kill loses no state; None for a grid.
-
-    Raises:
-        ValueError: an argument that Optuna's class does not have.
-    """
-    if options.sampler["name"] == "grid":
-        return None
-    sampler: BaseSampler = _build("samplers", SAMPLERS, **(options.sampler | {"seed": options.seed + number}))
-    return sampler
-
-
-def build_pruner(options: Mapping[str, Any]) -> BasePruner:
-    """Pruner of a search; raises ``ValueError`` for an argument that Optuna's class does not have."""
-    pruner: BasePruner = _build("pruners", PRUNERS, **options)
-    return pruner
-
-
-def _build(group: str, classes: Mapping[str, Any], /, *, name: str, **arguments: Any) -> Any:
-    if name not in classes:
-        raise ValueError(f"search.{group}.{name}: expected one of {', '.join(classes)}")
-    try:
-        return classes[name](**arguments)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"search.{group}.{name}: {error}") from None

@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import pkgutil
 import sys
 import threading
 import time
@@ -14,7 +15,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +25,17 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from xsent.reporting.secrets import redact
 from xsent.run.single_run import CONFIG, start_worker
-from xsent.sweeps.search.storage import (
-    ERROR,
-    PRUNED_AFTER,
-    SEARCH,
-    build_pruner,
-    find_trial_id,
-    latest_attempts,
-    open_storage,
-)
+from xsent.sweeps.search.options import build_pruner
+from xsent.sweeps.search.storage import ERROR, PRUNED_AFTER, SEARCH, find_trial_id, latest_attempts, open_storage
+from xsent.sweeps.search.trial_config import data_key
 
 # Environment variable: arguments of ``RunningTrial`` (one may be a password) and ``train``, the name of the function.
 TRIAL = "XSENT_TRIAL"
 MODULE = "xsent.sweeps.search.trial"
-TRAIN = "xsent.sweeps.search.pruning.train_run"
+TRAIN = "xsent.sweeps.search.pruning:train_run"
 
 # Trains a config and reports to the trial, which rank zero alone has; returns the best value and the number of epochs.
-Train = Callable[[dict[str, Any], "RunningTrial | None", str], tuple[float | None, int]]
+Train = Callable[[dict[str, Any], "RunningTrial | None"], tuple[float | None, int]]
 
 log = logging.getLogger(__name__)
 
@@ -58,28 +52,27 @@ class _Study(optuna.Study):
 class RunningTrial:
     """An attempt at a trial in the process that trains it; ``RuntimeError`` if another study has replaced its own."""
 
-    study_name: str
+    name: str  # of the study
     study_id: str  # ``SearchStudy.id``
-    storage_address: str
+    storage: str  # address
     attempt: int  # number of Optuna's trial
     pruner: dict[str, Any]  # ``name`` and arguments
     monitor: str  # the metric to report
-    data_key: str  # trials with the same key have to read the same data
     heartbeat: int  # seconds
     grace_period: int  # seconds
 
     def __post_init__(self) -> None:
-        self.storage = open_storage(self.storage_address, heartbeat=self.heartbeat, grace_period=self.grace_period)
-        self.study = _Study(self.study_name, self.storage, pruner=build_pruner(self.pruner))
+        self.database = open_storage(self.storage, self.heartbeat, self.grace_period)
+        self.study = _Study(self.name, self.database, pruner=build_pruner(self.pruner))
         if self.study.user_attrs[SEARCH]["id"] != self.study_id:
-            raise RuntimeError(f"the study {self.study_name} was replaced by another one; nothing is trained")
-        self.trial_id = find_trial_id(self.storage, self.study_name, self.attempt)
+            raise RuntimeError(f"the study {self.name} was replaced by another one; nothing is trained")
+        self.trial_id = find_trial_id(self.database, self.name, self.attempt)
         self.trial = optuna.trial.Trial(self.study, self.trial_id)
 
     @property
     def is_running(self) -> bool:
         """False once the attempt has a result or counts as killed."""
-        return self.storage.get_trial(self.trial_id).state == TrialState.RUNNING
+        return self.database.get_trial(self.trial_id).state == TrialState.RUNNING
 
     @property
     def pruned_after(self) -> int | None:
@@ -113,19 +106,6 @@ class RunningTrial:
             self.trial.set_user_attr(name, attr)
         self.study.tell(self.attempt, value, state=state)
 
-    def check_data(self, folder: Path) -> None:
-        """Compare the data that a run has read with those of the study's first trial with this data config.
-
-        Raises:
-            ValueError: they differ, so the trials do not compare.
-        """
-        digest = json.loads((folder / "environment.json").read_text(encoding="utf-8"))["data"]
-        key = f"data_digest:{self.data_key}"
-        if (first := self.study.user_attrs.get(key)) is None:
-            self.study.set_user_attr(key, digest)
-        elif first != digest:
-            raise ValueError(f"the data have changed since the study's first trial: digest was {first}, is {digest}")
-
     @contextmanager
     def heartbeats(self) -> Iterator[None]:
         """Record heartbeats in a thread, and end this process if its trial was given to another."""
@@ -137,7 +117,7 @@ class RunningTrial:
                     if not self.is_running:
                         log.error("another process took over this trial")
                         os._exit(1)
-                    self.storage.record_heartbeat(self.trial_id)
+                    self.database.record_heartbeat(self.trial_id)
                 except (SQLAlchemyError, StorageInternalError) as error:
                     log.warning("no heartbeat: %s", redact(str(error)))
 
@@ -158,28 +138,37 @@ def run_trial(config: dict[str, Any], trial: RunningTrial, train: Train) -> int:
     start = time.perf_counter()
     try:
         with trial.heartbeats():
-            value, epochs = train(config, trial, trial.monitor)
-        trial.check_data(Path(config["run_dir"]))
-        if trial.pruned_after is None and (value is None or not math.isfinite(value)):
+            value, epochs = train(config, trial)
+        _check_data(trial.study, config)
+        is_pruned = trial.pruned_after is not None
+        if not is_pruned and (value is None or not math.isfinite(value)):
             raise FloatingPointError(f"its best value is {value}")
     except Exception as error:
         trial.finish(TrialState.FAIL, **{ERROR: redact(f"{type(error).__name__}: {error}")})
         log.error("%s", redact(traceback.format_exc()))
         return 1
     attrs = {"epochs": epochs, "seconds": time.perf_counter() - start}
-    is_pruned = trial.pruned_after is not None
     trial.finish(TrialState.PRUNED if is_pruned else TrialState.COMPLETE, None if is_pruned else value, **attrs)
     return 0
+
+
+def _check_data(study: optuna.Study, config: dict[str, Any]) -> None:
+    """Refuse a run whose data are not those of the study's first trial with this data config: they do not compare."""
+    digest = json.loads((Path(config["run_dir"]) / "environment.json").read_text(encoding="utf-8"))["data"]
+    key = f"data_digest:{data_key(config)}"
+    if (first := study.user_attrs.get(key)) is None:
+        study.set_user_attr(key, digest)
+    elif first != digest:
+        raise ValueError(f"the data have changed since the study's first trial: digest was {first}, is {digest}")
 
 
 def main() -> None:
     """Train the trial that the environment describes."""
     start_worker()
     config, arguments = json.loads(os.environ[CONFIG]), json.loads(os.environ[TRIAL])
-    module, _, name = arguments.pop("train").rpartition(".")
-    train: Train = getattr(import_module(module), name)
+    train: Train = pkgutil.resolve_name(arguments.pop("train"))
     if os.environ.get("LOCAL_RANK", "0") != "0":  # started by Lightning for the same trial
-        train(config, None, arguments["monitor"])
+        train(config, None)
     else:
         sys.exit(run_trial(config, RunningTrial(**arguments), train))
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from hydra import compose
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from optuna.distributions import CategoricalDistribution, distribution_to_json
 
@@ -49,8 +48,14 @@ def trial_config(compose_run: Compose, values: Mapping[str, Value], folder: Path
     return compose_run([*overrides_of(values), f"run_dir='{folder}'", "trainer.enable_progress_bar=false"])
 
 
-def check_config(config: dict[str, Any], options: Options, command: Sequence[str]) -> None:
-    """Raise ``ValueError`` for a config that cannot be searched over or trained."""
+def check_trials(compose_run: Compose, options: Options, command: Sequence[str]) -> None:
+    """Compose every choice and both ends of every range, so that errors appear before the first trial.
+
+    Raises:
+        ValueError: an option of the command does not go with a search, a key or choice does not exist, a recipe does
+            not fit its data, or trials monitor different metrics.
+    """
+    config = compose_run([])
     if "checkpoints" not in config["callbacks"]:
         raise ValueError("search: expected callbacks.checkpoints, whose monitor is the objective")
     for option in ("ckpt_path", "save_encoder", "study"):
@@ -59,15 +64,6 @@ def check_config(config: dict[str, Any], options: Options, command: Sequence[str
     command_keys = {override.split("=")[0].lstrip("+~") for override in command}
     if twice := sorted(command_keys & set(options.space)):
         raise ValueError(f"{twice[0]} is given on the command line, and {key_of(twice[0])} searches for it")
-    check_fits(config, build(config["data"]))
-
-
-def check_trials(compose_run: Compose, options: Options) -> None:
-    """Compose every choice and both ends of every range, so that errors appear before the first trial.
-
-    Raises:
-        ValueError: a key or choice does not exist, a recipe does not fit its data, or trials monitor different metrics.
-    """
     monitors = {}
     for values in probe_points(options.space):
         overrides = overrides_of(values)
@@ -106,13 +102,13 @@ def identity_of(compose_run: Compose, options: Options) -> dict[str, Any]:
         "pruner": options.pruner,
         "seed": options.seed,
         "xsent": xsent.__version__,
-        "config": _without_paths(compose_run(base)),
+        "config": _without_paths(compose_run(base), FREE | PATHS),
         "files": files,
     }
 
 
 def data_key(config: Mapping[str, Any]) -> str:
-    """Hex digest of a data config, without its paths."""
+    """Hex digest of a data config, without its paths: trials with the same key have to read the same data."""
     return _digest({"data": config["data"]})
 
 
@@ -122,22 +118,10 @@ def _describe(distribution: Distribution) -> dict[str, Any]:
 
 
 def _digest(config: Any) -> str:
-    return sha256(json.dumps(_without_paths(config), sort_keys=True).encode()).hexdigest()[:16]
+    return sha256(json.dumps(_without_paths(config, FREE | PATHS), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _without_paths(config: Any) -> Any:
-    def strip(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {key: strip(item) for key, item in value.items() if key not in PATHS}
+def _without_paths(value: Any, ignored: set[str]) -> Any:
+    if not isinstance(value, Mapping):
         return value
-
-    return strip({key: value for key, value in config.items() if key not in FREE})
-
-
-def as_plain(node: Any) -> dict[str, Any]:
-    """``search`` of a config, resolved; raises ``ValueError`` that names a missing option."""
-    try:
-        options: dict[str, Any] = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
-    except OmegaConfBaseException as error:
-        raise ValueError(f"search: {error}") from None
-    return options
+    return {key: _without_paths(item, PATHS) for key, item in value.items() if key not in ignored}
