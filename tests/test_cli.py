@@ -182,18 +182,10 @@ def test_noise_logs_each_line_and_ends_with_its_counts(
     text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    options = [
-        "--transform",
-        "fing",
-        "--set",
-        "noise.parameters.fing.probability=0.5",
-        "--log",
-        str(tmp_path / "log.tsv"),
-    ]
-    assert noise(text, tmp_path / "noisy.en.gz", *options) == 0
-    assert (
-        (tmp_path / "log.tsv").read_text(encoding="utf-8").startswith("line\tapplied\n1\tfing,0.5\n2\t\n3\tfing,0.5\n")
-    )
+    options = ["--transform", "fing", "--set", "noise.parameters.fing.probability=0.5"]
+    assert noise(text, tmp_path / "noisy.en.gz", *options, "--log", str(tmp_path / "log.tsv")) == 0
+    applied = (tmp_path / "log.tsv").read_text(encoding="utf-8")
+    assert applied.startswith("line\tapplied\n1\tfing,0.5\n2\t\n3\tfing,0.5\n")
     message = caplog.records[-1].getMessage()
     assert message.startswith("50 sentences, 50 changed (100.0%), ")
     assert message.endswith(f"{tmp_path / 'noisy.en.gz'}; applied fing 50")
@@ -212,10 +204,7 @@ def test_the_help_of_noise_names_all_transformations_and_the_defaults(capsys: py
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ["--transform", "mixall"],
-            "transform 'mixall': expected mix_all or one of abr1, abr2, abr3, fing, homo, cont",
-        ),
+        (["--transform", "mixall"], "'mixall': expected mix_all or one of abr1, abr2, abr3, fing, homo, cont"),
         (["--set", "noise.selection=1.5"], "selection=1.5: expected a number from 0 to 1"),
         (["--set", "noise.selectoin=0.5"], "noise.selectoin"),
         (["--resources", "no/such/folder"], "no/such/folder"),

@@ -11,6 +11,7 @@ import argparse
 import logging
 import sys
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,11 +32,7 @@ from xsent.cli_options import job_options
 log = logging.getLogger("xsent")
 
 
-class Argument(NamedTuple):
-    """An argument that is not a value of the config: its flags or name, and what argparse needs to know of it."""
-
-    names: str  # e.g. "-o --output"
-    settings: dict[str, Any]
+Argument = tuple[str, dict[str, Any]]  # flags or name, e.g. "-o --output", and what argparse needs to know of it
 
 
 class Command(NamedTuple):
@@ -89,9 +86,9 @@ def _add_arguments(parser: argparse.ArgumentParser, name: str, command: Command)
     exclusive = (
         parser.add_mutually_exclusive_group(required="report" in command.exclusive) if command.exclusive else parser
     )
-    for argument in command.arguments:
-        names = argument.names.split()
-        (exclusive if names[-1].strip("-") in command.exclusive else parser).add_argument(*names, **argument.settings)
+    for flags, settings in command.arguments:
+        names = flags.split()
+        (exclusive if names[-1].strip("-") in command.exclusive else parser).add_argument(*names, **settings)
     for option in options:
         option.add_to(exclusive if option.key in command.exclusive else parser)
     if command.set_example is not None:
@@ -108,16 +105,15 @@ def _format_error(error: Exception) -> str:
 # ---- the table of commands, in the order of --help
 
 
-def _path(names: str, metavar: str, about: str, **settings: Any) -> Argument:
-    return Argument(names, {"type": Path, "metavar": metavar, "help": about, **settings})
-
-
 def _text(names: str, metavar: str, about: str, **settings: Any) -> Argument:
-    return Argument(names, {"metavar": metavar, "help": about, **settings})
+    return names, {"metavar": metavar, "help": about, **settings}
+
+
+_path = partial(_text, type=Path)
 
 
 def _flag(names: str, about: str) -> Argument:
-    return Argument(names, {"action": "store_true", "help": about})
+    return names, {"action": "store_true", "help": about}
 
 
 def _output(metavar: str, about: str) -> Argument:

@@ -61,19 +61,24 @@ def _load_embedder(config: Mapping[str, Any]) -> Embedder:
     return embedder
 
 
+def _check_run_or_encoder(run: str | None, encoder: str | None) -> None:
+    if (run is None) == (encoder is None):
+        raise ValueError(f"expected either a RUN or --encoder NAME, found {'neither' if run is None else 'both'}")
+
+
 def _optional_path(name: str | None) -> Path | None:
     return Path(name) if name else None
 
 
 def run_mine(options: argparse.Namespace) -> None:
-    from xsent.jobs.mining.engines import create_engine
+    from xsent.jobs.mining.engines import open_engine
     from xsent.jobs.mining.mine import mine_files
     from xsent.jobs.mining.settings import options_from
 
     config = _job_config(options)
     # This warning would appear for every shard; the job gives the total for each side.
     logging.getLogger("xsent.models.encoders.base").setLevel(logging.ERROR)
-    with create_engine(config["engine"], address=config["address"], retries=config["retries"]) as engine:
+    with open_engine(config["engine"], address=config["address"], retries=config["retries"]) as engine:
         mine_files(
             options.source,
             options.target,
@@ -122,20 +127,20 @@ def run_diverge(options: argparse.Namespace) -> None:
         target_lang=config["target_lang"],
     )
 
-    def build_on_device(node: dict[str, Any]) -> Any:
-        return build(node).to(config["device"])
+    def build_on_device(name: str) -> Any:
+        return build(config[name]).to(config["device"])
 
     def build_diverger() -> Any:
         diverger = build(config["divergences"])
-        return diverger.with_ranker(build_on_device(config["ranker"])) if config.get("ranker") else diverger
+        return diverger.with_ranker(build_on_device("ranker")) if config.get("ranker") else diverger
 
-    load = Loaders(
-        diverger=build_diverger,
-        annotator=partial(build, config["annotator"]),
-        aligner=partial(build_on_device, config["aligner"]),
-        tagger=partial(build, config["target_annotator"]) if config["target_annotator"] else None,
-        embedder=partial(build_on_device, config["encoder"]),
-    )
+    load: Loaders = {
+        "divergences": build_diverger,
+        "annotator": partial(build, config["annotator"]),
+        "target_annotator": partial(build, config["target_annotator"]) if config["target_annotator"] else None,
+        "aligner": partial(build_on_device, "aligner"),
+        "encoder": partial(build_on_device, "encoder"),
+    }
     summary = diverge_file(
         inputs,
         options.output,
@@ -150,7 +155,7 @@ def run_diverge(options: argparse.Namespace) -> None:
 
 
 def run_filter(options: argparse.Namespace) -> None:
-    from xsent.jobs.checks import check_output
+    from xsent.jobs.checks import check_different, check_output
     from xsent.jobs.filtering.filter import filter_bitext, options_from
     from xsent.reporting.pages.filter import check_page, try_divergence_page
     from xsent.run import load_judge
@@ -160,8 +165,7 @@ def run_filter(options: argparse.Namespace) -> None:
     if options.html is not None:
         check_page(**config["page"])
         check_output(options.html)
-        if options.html.resolve() in (options.bitext.resolve(), options.output.resolve()):
-            raise ValueError(f"{options.html}: expected a file for the page alone, found the bitext or the output")
+        check_different(options.html, options.bitext, options.output)
     filtered = filter_bitext(
         options.bitext,
         options.output,
@@ -240,8 +244,7 @@ def _distract_config(options: argparse.Namespace) -> dict[str, Any]:
 
 def run_export(options: argparse.Namespace) -> None:
     start = time.perf_counter()
-    if (options.trained is None) == (options.encoder is None):
-        raise ValueError("expected either a RUN or --encoder NAME")
+    _check_run_or_encoder(options.trained, options.encoder)
     config = _job_config(options) | {"ckpt": options.trained, "space": None, "device": "cpu"}
     from xsent.jobs.export.export import ExportOptions, ExportTarget, check_targets, export, measure
     from xsent.models.encoders.disentangled import DisentangledEncoder
@@ -300,9 +303,7 @@ def run_mteb(options: argparse.Namespace) -> None:
     if options.list:
         _print_local_tasks(load_config("mteb", [])["tasks"])
         return
-    if (options.ckpt is None) == (options.encoder is None):
-        count = "neither" if options.ckpt is None else "both"
-        raise ValueError(f"expected a run or --encoder NAME, found {count}")
+    _check_run_or_encoder(options.ckpt, options.encoder)
     if not options.tasks:
         raise ValueError("--tasks: expected at least one name; xsent mteb --list shows the local ones")
     if options.output is None:

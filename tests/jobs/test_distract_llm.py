@@ -158,7 +158,7 @@ def test_the_ledger_is_neither_input_nor_output(
     source: Path, endpoint: Endpoint, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert main(arguments(source, endpoint, "--ledger", str(source.parent / name))) == 1
-    assert "expected a ledger that is neither input nor output" in caplog.records[-1].getMessage()
+    assert "expected different files to read and write" in caplog.records[-1].getMessage()
     assert not endpoint.sentences
 
 

@@ -74,15 +74,8 @@ def bitext(source: Sequence[str], target: Sequence[str], *, margin: str = "absol
 def scored(
     output: Path, *tasks: str | LocalTask, embedder: Angles | None = None, root: Path | None = None
 ) -> list[dict[str, object]]:
-    return score_tasks(
-        embedder or Angles(),
-        output,
-        name="angles",
-        space=None,
-        tasks=tasks,
-        root=None if root is None else str(root),
-        download=False,
-    )
+    data = {"root": None if root is None else str(root), "download": False}
+    return score_tasks(embedder or Angles(), output, name="angles", space=None, tasks=tasks, **data)
 
 
 def figures(rows: Sequence[Mapping[str, object]]) -> dict[tuple[object, object, object], tuple[object, object, object]]:
@@ -142,11 +135,8 @@ def test_mtebs_own_loader_reads_the_results(tmp_path: Path) -> None:
     assert result.get_score() == pytest.approx(0.5)
     assert result.languages == ["eng"]
     about = json.loads((folder / "model_meta.json").read_text())
-    assert (about["name"], about["revision"], about["similarity_fn_name"]) == (
-        "xsent/angles",
-        Angles().digest(),
-        "cosine",
-    )
+    names = about["name"], about["revision"], about["similarity_fn_name"]
+    assert names == ("xsent/angles", Angles().digest(), "cosine")
     assert ("xsent__angles", Angles().digest()) in mteb.ResultCache(tmp_path / "out").get_models()
 
 
@@ -160,13 +150,10 @@ def test_a_finished_task_is_not_computed_again(tmp_path: Path) -> None:
     assert len(all_rows) > len(rows)
 
 
-def test_other_data_are_computed_again(tmp_path: Path) -> None:
-    scored(tmp_path / "out", similarity(5.0, 1.0, 2.0))
-    (row,) = scored(tmp_path / "out", similarity(5.0, 2.0, 1.0))
+def test_other_data_or_options_are_computed_again(tmp_path: Path) -> None:
+    scored(tmp_path / "data", similarity(5.0, 1.0, 2.0))
+    (row,) = scored(tmp_path / "data", similarity(5.0, 2.0, 1.0))
     assert row["mteb"] == 100.0
-
-
-def test_other_options_are_computed_again(tmp_path: Path) -> None:
     # By cosine 0 and 10 both find 12; by distance margin 10 is more of a neighbour to its own.
     source, target = ["0a", "10a", "60a"], ["12b", "20b", "80b"]
     before = scored(tmp_path / "out", bitext(source, target))
@@ -296,19 +283,18 @@ def test_missing_and_malformed_data_are_errors_before_encoding(tmp_path: Path, m
 
 
 @pytest.mark.parametrize(
-    ("name", "near"),
-    [("STSBenchmrk", "STSBenchmark"), ("tatoba", "tatoeba"), ("tatoebaa", "Tatoeba"), ("stsbenchmark", "STSBenchmark")],
+    ("name", "hint"),
+    [
+        ("STSBenchmrk", "nearest are .*STSBenchmark"),
+        ("tatoba", "nearest are .*tatoeba"),
+        ("tatoebaa", "nearest are .*Tatoeba"),
+        ("stsbenchmark", "nearest are .*STSBenchmark"),
+        ("qqqqqqqqqq", "local tasks are tatoeba, stsb"),
+    ],
 )
-def test_a_misspelt_name_is_answered_with_the_nearest(name: str, near: str) -> None:
-    with pytest.raises(
-        ValueError, match=f"--tasks {name}: neither a local task nor one of mteb .* nearest are .*{near}"
-    ):
+def test_an_unknown_name_is_answered_with_the_nearest_or_the_local_tasks(name: str, hint: str) -> None:
+    with pytest.raises(ValueError, match=f"--tasks {name}: neither a local task nor one of mteb .* {hint}"):
         check_names(["STS17", name], ["tatoeba", "stsb"])
-
-
-def test_an_unknown_name_is_answered_with_the_local_tasks() -> None:
-    with pytest.raises(ValueError, match="local tasks are tatoeba, stsb"):
-        check_names(["qqqqqqqqqq"], ["tatoeba", "stsb"])
 
 
 # ---- the command
@@ -328,7 +314,7 @@ def test_the_command_lists_the_local_tasks(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--tasks", "stsb", "-o", "OUT"], "expected a run or --encoder NAME, found neither"),
+        (["--tasks", "stsb", "-o", "OUT"], "expected either a RUN or --encoder NAME, found neither"),
         (["RUN", "--encoder", "mini", "--tasks", "stsb", "-o", "OUT"], "found both"),
         (["--encoder", "mini", "-o", "OUT"], "--tasks: expected at least one name"),
         (["--encoder", "mini", "--tasks", "stsb"], "-o: expected a folder"),

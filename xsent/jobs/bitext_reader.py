@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -58,29 +59,16 @@ class StreamedLedger(RejectLedger):
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of the two sentences.
+    """Columns of the two sentences; ``ValueError`` for a number below 1, or two equal ones."""
 
-    Attributes:
-        source, target: column numbers, from 1.
-        header: whether the first line has the column names.
-
-    Raises:
-        ValueError: a number below 1, or two equal ones.
-    """
-
-    source: int
+    source: int  # from 1
     target: int
-    header: bool
+    header: bool  # whether the first line has the column names
 
     def __post_init__(self) -> None:
         check_counts({"source_column": self.source, "target_column": self.target})
         if self.source == self.target:
             raise ValueError(f"source_column and target_column are both {self.source}: expected two columns")
-
-    @property
-    def minimum(self) -> int:
-        """Columns that a row must have."""
-        return max(self.source, self.target)
 
 
 class BitextReader:
@@ -105,22 +93,23 @@ class BitextReader:
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows with a pair, in order."""
         name, columns = str(self.path), self.columns
+        minimum = max(columns.source, columns.target)
         reference_line = mismatches = lines = 0
         for number, cells in self._lines():
             if not self.names and columns.header:
-                if number > 1 or len(cells) < columns.minimum:
+                if number > 1 or len(cells) < minimum:
                     actual = "a line that is not UTF-8" if number > 1 else f"{len(cells)}"
-                    raise ValueError(f"{name}:1: expected names of at least {columns.minimum} columns, found {actual}")
+                    raise ValueError(f"{name}:1: expected names of at least {minimum} columns, found {actual}")
                 self.names, reference_line = cells, number
                 continue
-            if not self.names and len(cells) >= columns.minimum:
+            if not self.names and len(cells) >= minimum:
                 sides = {columns.source: "source", columns.target: "target"}
                 self.names = [sides.get(column, f"column{column}") for column in range(1, len(cells) + 1)]
                 reference_line = number
             lines += 1
             if len(cells) != len(self.names):
                 mismatches += 1
-                expected = len(self.names) or f"at least {columns.minimum}"
+                expected = len(self.names) or f"at least {minimum}"
                 self.ledger.add(name, number, f"expected {expected} columns", f"{len(cells)}")
                 continue
             source, target = cells[columns.source - 1], cells[columns.target - 1]
@@ -152,12 +141,8 @@ def extend_names(columns: Sequence[str], new_columns: Sequence[str]) -> list[str
     """Column names with new ones appended; a name that exists gets a number, e.g. ``score_2``."""
     names = list(columns)
     for name in new_columns:
-        number = 2
-        unused = name
-        while unused in names:
-            unused = f"{name}_{number}"
-            number += 1
-        names.append(unused)
+        variants = chain([name], (f"{name}_{number}" for number in count(2)))
+        names.append(next(variant for variant in variants if variant not in names))
     return names
 
 

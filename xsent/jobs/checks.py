@@ -42,6 +42,14 @@ def check_output(output: Path) -> None:
         raise PermissionError(errno.EACCES, "the output's folder cannot be written to", str(folder))
 
 
+def check_different(*paths: Path) -> None:
+    """Raise ``ValueError`` if two of the files to read and write are the same."""
+    resolved = [path.resolve() for path in paths]
+    for path in paths:
+        if resolved.count(path.resolve()) > 1:
+            raise ValueError(f"{path}: expected different files to read and write, found one of them twice")
+
+
 def check_device(device: str) -> None:
     """Raise ``ValueError`` if torch cannot compute there."""
     try:

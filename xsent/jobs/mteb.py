@@ -22,7 +22,7 @@ from tqdm import tqdm
 from xsent import __version__
 from xsent.atomic import atomic_path, atomic_write
 from xsent.batch import Embedder
-from xsent.evaluation.mteb.compare import Comparison, compare
+from xsent.evaluation.mteb.compare import compare
 from xsent.evaluation.mteb.local_tasks import local_digest, local_task
 from xsent.evaluation.mteb.model import CachedEncoding, MtebModel, model_meta, numpy_encode
 from xsent.evaluation.mteb.task_data import folder_digest, hub_task, load_data, quiet_mteb
@@ -50,22 +50,13 @@ class LocalTask(NamedTuple):
 
 @dataclass(frozen=True)
 class PreparedTask:
-    """A task whose data were found.
+    """A task whose data were found."""
 
-    Attributes:
-        name: as the user calls it.
-        data: digest of its data.
-        task: the object of ``mteb``.
-        load: loads the data into the task.
-        missing: subsets without data.
-        local: set for a local task.
-    """
-
-    name: str
-    data: str
-    task: Any
-    load: Callable[[], None]
-    missing: Sequence[str]
+    name: str  # as the user calls it
+    data: str  # digest of its data
+    task: Any  # the object of ``mteb``
+    load: Callable[[], None]  # loads the data into the task
+    missing: Sequence[str]  # subsets without data
     local: LocalTask | None
 
     def key(self, revision: str) -> dict[str, str]:
@@ -236,17 +227,24 @@ class _Scoring:
             result.to_disk(temporary)
 
     def _rows(self, task: PreparedTask, result: Any, cache: CachedEncoding) -> list[Row]:
+        cells: list[tuple[object, ...]] = []
         if task.local is None:
-            return [
-                _mteb_row(task, scores, "" if len(result.scores) == 1 else f" {split}")
+            main_score = task.task.metadata.main_score
+            values = [
+                (f"{scores['hf_subset']}{f' {split}' * (len(result.scores) > 1)}", 100 * scores["main_score"])
                 for split, subsets in result.scores.items()
                 for scores in subsets
             ]
-        ((_, subsets),) = result.scores.items()
-        evaluator = task.local.evaluator
-        embeddings = torch.from_numpy(cache(evaluator.sentences()))
-        by_subset: Mapping[str, Any] = {scores["hf_subset"]: scores for scores in subsets}
-        return [_compared(task.name, row) for row in compare(task.local.kind, evaluator, embeddings, by_subset)]
+            cells = [(subset, main_score, round(value, 4), "", None, None, MTEB_ONLY) for subset, value in values]
+        else:
+            ((_, subsets),) = result.scores.items()
+            evaluator = task.local.evaluator
+            embeddings = torch.from_numpy(cache(evaluator.sentences()))
+            by_subset: Mapping[str, Any] = {scores["hf_subset"]: scores for scores in subsets}
+            for row in compare(task.local.kind, evaluator, embeddings, by_subset):
+                theirs, ours, difference = (round(value, 4) for value in (row.mteb, row.ours, row.difference))
+                cells.append((row.subset, row.figure, theirs, row.ours_is, ours, difference, row.why or UNEXPLAINED))
+        return [dict(zip(COLUMNS, (task.name, *row), strict=True)) for row in cells]
 
     def write_comparison(self, prepared: Sequence[PreparedTask]) -> list[Row]:
         """Write all rows of this model, including earlier ones, as CSV and Markdown; returns them.
@@ -277,49 +275,22 @@ def _short(revision: str) -> str:
     return f"{digest[:12]}{dash}{space}"
 
 
-def _mteb_row(task: PreparedTask, scores: Mapping[str, Any], split: str) -> Row:
-    return {
-        "task": task.name,
-        "subset": f"{scores['hf_subset']}{split}",
-        "figure": task.task.metadata.main_score,
-        "mteb": round(100 * scores["main_score"], 4),
-        "ours_is": "",
-        "ours": None,
-        "difference": None,
-        "why": MTEB_ONLY,
-    }
-
-
-def _compared(task: str, row: Comparison) -> Row:
-    return {
-        "task": task,
-        "subset": row.subset,
-        "figure": row.figure,
-        "mteb": round(row.mteb, 4),
-        "ours_is": row.ours_is,
-        "ours": round(row.ours, 4),
-        "difference": round(row.difference, 4),
-        "why": row.why or UNEXPLAINED,
-    }
-
-
 def markdown(rows: Sequence[Row], *, title: str, notes: Sequence[str]) -> str:
     """The comparison as a Markdown table; long reasons are numbered below it, followed by the notes."""
     reasons = list(dict.fromkeys(str(row["why"]) for row in rows if len(str(row["why"])) > 20))
     lines = [f"# {title}", "", "Percent; `same` is equal to the digits that mteb writes.", ""]
-    lines += [
-        "| task | subset | figure | mteb | ours | is our | difference | why |",
-        "|---|---|---|---:|---:|---|---:|---|",
-    ]
+    lines += ["| task | subset | figure | mteb | ours | is our | difference | why |"]
+    lines += ["|---|---|---|---:|---:|---|---:|---|"]
     for row in rows:
         reason = f"[{reasons.index(str(row['why'])) + 1}]" if row["why"] in reasons else row["why"]
         figures = [_format(row[column], digits) for column, digits in [("mteb", 2), ("ours", 2), ("difference", 4)]]
         cells = [row["task"], row["subset"], row["figure"], *figures[:2], row["ours_is"], figures[2], reason]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     footnotes = [f"{number}. {reason}" for number, reason in enumerate(reasons, start=1)]
-    return "\n".join(
-        [*lines, *["", *footnotes] * bool(footnotes), *["", *(f"- {note}" for note in notes)] * bool(notes), ""]
-    )
+    for block in (footnotes, [f"- {note}" for note in notes]):
+        if block:
+            lines += ["", *block]
+    return "\n".join([*lines, ""])
 
 
 def _format(value: object, digits: int) -> str:

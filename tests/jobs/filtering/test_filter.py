@@ -37,13 +37,16 @@ class WordJudge:
     name = "words"
     threshold = 1.0
 
-    def __init__(self, *, tags_words: bool = True, longest: int = 20) -> None:
+    def __init__(self, *, tags_words: bool = True, longest: int = 20, dies_after: float = math.inf) -> None:
         self.tags_words = tags_words
         self.longest = longest
+        self.dies_after = dies_after  # pairs, after which it kills its process
         self.truncated_pairs = 0
         self.judged: list[WordPair] = []
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
+        if len(self.judged) >= self.dies_after:
+            os.kill(os.getpid(), signal.SIGKILL)
         self.judged += pairs
         self.truncated_pairs = sum(max(map(len, pair)) > self.longest for pair in pairs)
         return [self._judgement(pair) for pair in pairs]
@@ -78,19 +81,10 @@ LINES = ["one two three\tone two three", "two cats\ttwo dogs", "red\tblue", "a b
 Run = Callable[..., FilterResult]
 
 
-def filter_file(
-    bitext: Path,
-    output: Path,
-    load: Callable[[], WordJudge],
-    *,
-    keep_work: bool = False,
-    show: Any = None,
-    **changes: Any,
-) -> FilterResult:
-    options = FilterOptions(**{**OPTIONS, **changes})
-    return filter_bitext(
-        bitext, output, load=load, device="cpu", options=options, work_dir=None, keep_work=keep_work, show=show
-    )
+def filter_file(bitext: Path, output: Path, load: Callable[[], WordJudge], **changes: Any) -> FilterResult:
+    job = {"keep_work": False, "show": None, "work_dir": None}
+    job |= {name: changes.pop(name) for name in job if name in changes}
+    return filter_bitext(bitext, output, load=load, device="cpu", options=FilterOptions(**OPTIONS | changes), **job)
 
 
 @pytest.fixture
@@ -101,20 +95,11 @@ def run(tmp_path: Path) -> Run:
         name: str = "text.tsv",
         output: str = "scored.tsv",
         judge: WordJudge | None = None,
-        keep_work: bool = False,
-        show: Any = None,
         **changes: Any,
     ) -> FilterResult:
         raw = lines if isinstance(lines, bytes) else "".join(f"{line}\n" for line in lines).encode()
         (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
-        return filter_file(
-            tmp_path / name,
-            tmp_path / output,
-            lambda: judge or WordJudge(),
-            keep_work=keep_work,
-            show=show,
-            **changes,
-        )
+        return filter_file(tmp_path / name, tmp_path / output, lambda: judge or WordJudge(), **changes)
 
     return call
 
@@ -190,14 +175,8 @@ def test_other_columns_are_carried_through_and_any_two_may_hold_the_sentences(ru
 
 
 def test_names_that_are_taken_get_a_number() -> None:
-    assert extend_names(["score", "a", "verdict"], ["score", "verdict", "b"]) == [
-        "score",
-        "a",
-        "verdict",
-        "score_2",
-        "verdict_2",
-        "b",
-    ]
+    names = extend_names(["score", "a", "verdict"], ["score", "verdict", "b"])
+    assert names == ["score", "a", "verdict", "score_2", "verdict_2", "b"]
     assert extend_names(["score", "score_2"], ["score"]) == ["score", "score_2", "score_3"]
 
 
@@ -287,18 +266,12 @@ def test_lines_that_hold_no_pair_are_listed_with_their_reason(run: Run, tmp_path
     assert not (tmp_path / "scored.tsv.rejects.tsv").exists()
 
 
-def test_strict_stops_at_the_first_reject_before_scoring(tmp_path: Path) -> None:
-    (tmp_path / "text.tsv").write_text("a\ta\nb\t\n" + "c\n")
+def test_strict_stops_at_the_first_reject_before_scoring(run: Run, tmp_path: Path) -> None:
+    judge = WordJudge()
     with pytest.raises(ValueError, match=r"text\.tsv:2: empty side, found 'b' and ''"):
-        filter_file(tmp_path / "text.tsv", tmp_path / "scored.tsv", UncallableJudge, strict=True)
+        run(["a\ta", "b\t", "c"], judge=judge, strict=True)
     assert [path.name for path in tmp_path.iterdir()] == ["text.tsv"]
-
-
-class UncallableJudge(WordJudge):
-    """A judge that must not be called."""
-
-    def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
-        raise AssertionError("nothing to be judged")
+    assert not judge.judged
 
 
 def test_a_wrong_run_is_an_error_before_the_file_is_read(tmp_path: Path) -> None:
@@ -332,11 +305,7 @@ def test_a_first_line_with_another_number_of_columns_is_an_error(run: Run) -> No
     ("lines", "columns", "message"),
     [
         (b"", (1, 2, False), "expected sentence pairs in columns 1 and 2, found none; 0 of 0 lines rejected"),
-        (
-            b"a\tb\n",
-            (1, 3, False),
-            "columns 1 and 3, found none; 1 of 1 lines rejected (1 expected at least 3 columns)",
-        ),
+        (b"a\tb\n", (1, 3, False), "found none; 1 of 1 lines rejected (1 expected at least 3 columns)"),
         (b"one\ttwo\nb\tc\n", (1, 3, True), "text.tsv:1: expected names of at least 3 columns, found 2"),
         (b"\xff\ttwo\nb\tc\n", (1, 2, True), "text.tsv:1: expected names of at least 2 columns, found a line that is"),
     ],
@@ -350,7 +319,7 @@ def test_a_file_without_pairs_is_named(
 
 
 def test_invalid_paths_are_errors_before_any_work(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expected another file than the bitext"):
+    with pytest.raises(ValueError, match="expected different files to read and write"):
         run(output="text.tsv")
     with pytest.raises(FileNotFoundError, match="no such folder for the output"):
         run(output="no/scored.tsv")
@@ -359,7 +328,7 @@ def test_invalid_paths_are_errors_before_any_work(run: Run, tmp_path: Path) -> N
     damaged = gzip.compress("".join(f"{line}\n" for line in many(500)).encode())[:-20]
     (tmp_path / "cut.tsv.gz").write_bytes(damaged)
     with pytest.raises(ValueError, match=r"cut\.tsv\.gz: expected a complete gzip file"):
-        filter_file(tmp_path / "cut.tsv.gz", tmp_path / "scored.tsv", UncallableJudge)
+        filter_file(tmp_path / "cut.tsv.gz", tmp_path / "scored.tsv", WordJudge)
 
 
 @pytest.mark.parametrize(
@@ -403,41 +372,16 @@ def test_a_score_that_is_no_number_is_named_with_its_pairs(run: Run) -> None:
 # ---- killed runs
 
 
-def test_an_interrupted_run_continues_and_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
-    class Interrupted(WordJudge):
-        def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
-            if len(self.judged) >= 40:
-                raise KeyboardInterrupt
-            return super().judge(pairs, progress=progress)
-
-    run(many(100), chunk=10, output="whole.tsv")
-    with pytest.raises(KeyboardInterrupt):
-        run(many(100), chunk=10, judge=Interrupted())
-    assert not (tmp_path / "scored.tsv").exists()
-    judge = WordJudge()
-    assert run(many(100), chunk=10, judge=judge, workers=2).scored == 60
-    assert len(judge.judged) == 60
-    assert (tmp_path / "scored.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
-
-
-class KilledJudge(WordJudge):
-    """Kills its process after 40 pairs."""
-
-    def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
-        if len(self.judged) >= 40:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().judge(pairs)
-
-
 def filter_until_killed(folder: Path) -> None:
-    filter_file(folder / "text.tsv", folder / "scored.tsv", KilledJudge, chunk=10)
+    filter_file(folder / "text.tsv", folder / "scored.tsv", lambda: WordJudge(dies_after=40), chunk=10)
 
 
-def test_a_killed_process_leaves_its_shards_and_no_output(run: Run, tmp_path: Path) -> None:
+def test_a_killed_run_leaves_its_shards_and_continues_to_the_same_bytes(run: Run, tmp_path: Path) -> None:
     run(many(100), chunk=10, output="whole.tsv")
     assert exit_code(filter_until_killed, tmp_path) == -signal.SIGKILL
     assert not (tmp_path / "scored.tsv").exists()
-    assert run(many(100), chunk=10).scored == 60
+    judge = WordJudge()
+    assert run(many(100), chunk=10, judge=judge, workers=2).scored == len(judge.judged) == 60
     assert (tmp_path / "scored.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 
 
@@ -471,7 +415,7 @@ def test_a_damaged_shard_is_made_again(run: Run, tmp_path: Path, caplog: pytest.
     [
         (["--threshold", "best"], "threshold=best: expected calibrated or a number"),
         (["--threshold", "-1.5", "--ckpt", "no/such/run"], "no/such/run"),
-        (["--html", "OUT"], "expected a file for the page alone, found the bitext or the output"),
+        (["--html", "OUT"], "expected different files to read and write"),
         (["--html", "no/page.html"], "no such folder for the output"),
         (["--device", "tpu9"], "device 'tpu9' cannot be used"),
         (["--target-lang", "xqq"], "unknown language 'xqq'"),

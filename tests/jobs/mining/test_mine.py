@@ -22,7 +22,7 @@ from tests.jobs.conftest import Bitext, file_size_limit
 from xsent.cli import main
 from xsent.evaluation.search.mining import mine
 from xsent.jobs import checks
-from xsent.jobs.mining.engines import LocalEngine, create_engine
+from xsent.jobs.mining.engines import open_engine, run_locally
 from xsent.jobs.mining.mine import MiningJob, mine_files
 from xsent.jobs.mining.settings import CellOptions, MiningOptions
 from xsent.models.encoders.static import StaticEncoder
@@ -57,7 +57,7 @@ def run(mini: StaticEncoder, bitext: Bitext, tmp_path: Path) -> Mine:
             load=lambda: mini,
             space=None,
             device="cpu",
-            engine=LocalEngine(),
+            engine=run_locally,
             options=MiningOptions(**{**OPTIONS, **changes}),
             work_dir=None,
             keep_work=keep_work,
@@ -194,7 +194,7 @@ def test_an_output_that_cannot_be_written_is_refused(mini: StaticEncoder, bitext
             load=pytest.fail,
             space=None,
             device="cpu",
-            engine=LocalEngine(),
+            engine=run_locally,
             options=MiningOptions(**OPTIONS),
             work_dir=None,
             keep_work=False,
@@ -315,15 +315,19 @@ def test_a_full_disk_is_named_and_keeps_the_earlier_output(
 # ---- Ray
 
 
-def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(ValueError, match="engine 'spark': expected one of local, ray"):
-        create_engine("spark", address="local", retries=3)
-
-
-def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("spark", ValueError, "engine 'spark': expected one of local, ray"),
+        ("ray", ModuleNotFoundError, r"pip install 'xsent\[ray\]'"),
+    ],
+)
+def test_an_engine_that_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, error: type[Exception], message: str
+) -> None:
     monkeypatch.setattr("xsent.jobs.mining.engines.find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'xsent\[ray\]'"):
-        create_engine("ray", address="local", retries=3)
+    with pytest.raises(error, match=message), open_engine(name, address="local", retries=3):
+        pass
 
 
 @pytest.mark.slow

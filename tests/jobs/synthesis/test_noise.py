@@ -115,21 +115,25 @@ def test_the_summary_line_has_the_counts() -> None:
     )
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_line_that_is_no_utf8_is_named_and_nothing_is_lost(tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize(
+    ("content", "workers", "message"),
+    [
+        (b"fine\n" * 5_000 + b"caf\xe9\nfine\n", 1, r"text\.en:5001: broken UTF-8, found byte 0xe9 at position 3"),
+        (b"fine\n" * 5_000 + b"caf\xe9\nfine\n", 2, r"text\.en:5001: broken UTF-8, found byte 0xe9 at position 3"),
+        (b"fine\n\xff", 1, r"text\.en:2: broken UTF-8"),
+    ],
+    ids=["one process", "two processes", "last line"],
+)
+def test_a_line_that_is_no_utf8_is_named_and_nothing_is_lost(
+    tmp_path: Path, content: bytes, workers: int, message: str
+) -> None:
     source, output = tmp_path / "text.en", tmp_path / "noisy.en"
-    source.write_bytes(b"fine\n" * 5_000 + b"caf\xe9\nfine\n")
+    source.write_bytes(content)
     output.write_text("an earlier result")
-    with pytest.raises(ValueError, match=r"text\.en:5001: broken UTF-8, found byte 0xe9 at position 3"):
+    with pytest.raises(ValueError, match=message):
         noise_file(source, output, noiser(), applied_log=None, workers=workers)
     assert output.read_text() == "an earlier result"
     assert names_in(tmp_path) == ["noisy.en", "text.en"]
-
-
-def test_the_last_line_is_checked(tmp_path: Path) -> None:
-    (tmp_path / "text.en").write_bytes(b"fine\n\xff")
-    with pytest.raises(ValueError, match=r"text\.en:2: broken UTF-8"):
-        noise_file(tmp_path / "text.en", tmp_path / "noisy.en", noiser(), applied_log=None, workers=1)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -33,7 +33,7 @@ from xsent.evaluation.score_report import (
     sample_rows,
 )
 from xsent.jobs.bitext_reader import BitextReader, Columns, Row, StreamedLedger, extend_names
-from xsent.jobs.checks import check_choices, check_counts, check_device, check_input, check_output
+from xsent.jobs.checks import check_choices, check_counts, check_device, check_different, check_input, check_output
 from xsent.jobs.filtering.tokenize import Texts, Words, tokenize_chunks, tokenize_pairs
 from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
 from xsent.languages import to_iso639_3
@@ -53,17 +53,13 @@ DIGITS = 6  # of a score; the rounded score is compared with the threshold
 class FilterOptions:
     """Settings of a filter job; ``conf/job/filter.yaml`` explains each.
 
-    Attributes:
-        columns, languages: of source and target; languages as ISO 639-3.
-        threshold: None is the one that the classifier was calibrated to.
-
     Raises:
         ValueError: an unknown name, or a number out of range.
     """
 
     columns: Columns
-    languages: tuple[str, str]
-    threshold: float | None
+    languages: tuple[str, str]  # ISO 639-3
+    threshold: float | None  # None: the one that the classifier was calibrated to
     tag_above: float
     keep: str
     top: int | None
@@ -168,7 +164,9 @@ def filter_bitext(
             belongs to another job.
         OSError: the disk is full, or the output cannot be written.
     """
-    _check_files(bitext, output)
+    check_input(bitext)
+    check_output(output)
+    check_different(bitext, output)
     check_device(device)
     judge = load()
     with TemporaryFile("w+", encoding="utf-8", newline="") as rejects:
@@ -194,7 +192,8 @@ def filter_bitext(
                     shutil.copyfileobj(rejects, stack.enter_context(atomic_write(rejects_path)))
                 report, written = job.write(text, extend_names(reader.names, COLUMNS))
             rejected = ledger.summary() + (f": {rejects_path}" if ledger.reasons else "")
-            result = FilterResult(output, report, written, job.count_truncated(), rejected, scored, seconds)
+            truncated = sum(int(work.array(SCORED, number, "truncated")[0]) for number in job.shards)
+            result = FilterResult(output, report, written, truncated, rejected, scored, seconds)
             if show is not None:
                 show(report)
             if not keep_work:
@@ -231,13 +230,14 @@ class FilterJob:
         waiting: deque[list[Row]] = deque()  # chunks that are being tokenized
 
         def texts() -> Iterator[Texts]:
-            reader = BitextReader(self.bitext, self.options.columns, StreamedLedger(strict=False))
-            for number, rows in enumerate(_batched(reader, self.options.chunk)):
+            reader = iter(BitextReader(self.bitext, self.options.columns, StreamedLedger(strict=False)))
+            for number in self.shards:
+                rows = list(islice(reader, self.options.chunk))
                 waiting.append(rows)
                 yield [] if number in finished else [(row.source, row.target) for row in rows]
 
         # Few chunks do not start other processes.
-        workers = min(self.options.workers, len(self._shards) - len(finished)) or 1
+        workers = min(self.options.workers, len(self.shards) - len(finished)) or 1
         chunks = tokenize_chunks(texts(), self.options.languages, workers=workers)
         bar = tqdm(
             total=self.pairs, initial=finished_pairs, desc=f"scoring with {self.judge.name}", unit=" pairs", delay=2
@@ -314,21 +314,18 @@ class FilterJob:
         )
         return report, written
 
-    def count_truncated(self) -> int:
-        """Pairs longer than the model."""
-        return sum(int(self.work.array(SCORED, number, "truncated")[0]) for number in self._shards)
-
     @property
     def threshold(self) -> float:
         """Pairs with a higher score are equivalent."""
         return self.judge.threshold if self.options.threshold is None else self.options.threshold
 
     @property
-    def _shards(self) -> range:
+    def shards(self) -> range:
+        """Numbers of the shards."""
         return range(-(-self.pairs // self.options.chunk))
 
     def _scores(self) -> Iterator[Scores]:
-        for number in self._shards:
+        for number in self.shards:
             yield np.array(self.work.array(SCORED, number, "score"), dtype=np.float64)
 
     def _best(self) -> set[int] | None:
@@ -343,7 +340,7 @@ class FilterJob:
         return set(lowest_rows(keys, self.options.top).tolist())
 
     def _scored_rows(self) -> Iterator[_ScoredRow]:
-        for number in self._shards:
+        for number in self.shards:
             arrays = {name: self.work.array(SCORED, number, name) for name in ("line", "score", "rows", "words")}
             tags = (np.array(self.work.array(SCORED, number, side), dtype=np.float32) for side in SIDES)
             divergent = [side > self.options.tag_above for side in tags]
@@ -351,12 +348,13 @@ class FilterJob:
             starts = [0, 0]
             for line, score, text, words in zip(arrays["line"].tolist(), arrays["score"].tolist(), *texts, strict=True):
                 source, target = (tuple(side.split(" ")) for side in words.split("\t"))
-                positions = []
-                for side, length in enumerate((len(source), len(target))):
-                    end = starts[side] + length
-                    positions.append(tuple(np.flatnonzero(divergent[side][starts[side] : end]).tolist()))
-                    starts[side] = end
-                yield _ScoredRow(line, text, score, (source, target), (positions[0], positions[1]))
+                ends = [starts[0] + len(source), starts[1] + len(target)]
+                source_tags, target_tags = (
+                    tuple(np.flatnonzero(tags[start:end]).tolist())
+                    for tags, start, end in zip(divergent, starts, ends, strict=True)
+                )
+                starts = ends
+                yield _ScoredRow(line, text, score, (source, target), (source_tags, target_tags))
 
     def _cells(self, row: _ScoredRow, is_equivalent: bool) -> list[str]:
         # The sigmoid, without overflow for very low scores.
@@ -369,16 +367,3 @@ class FilterJob:
             for words, positions in zip(row.words, row.divergent, strict=True)
         ]
         return [f"{row.score:.{DIGITS}f}", f"{probability:.4f}", verdict, *tagged]
-
-
-def _batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    rows = iter(rows)
-    while chunk := list(islice(rows, size)):
-        yield chunk
-
-
-def _check_files(bitext: Path, output: Path) -> None:
-    check_input(bitext)
-    check_output(output)
-    if output.resolve() == bitext.resolve():
-        raise ValueError(f"{output}: expected another file than the bitext to write to, found the same")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,8 @@ def mine_files(
             sides.append(read_sentences(path, work, side, rejects=rejects))
             log.info("%s: %s", path, sides[-1].counts())
         dim = encode_texts(embedder, ["."], space).size(1)
-        job = MiningJob(work, load, embedder.digest(), space, device, len(sides[0]), len(sides[1]), dim, options)
+        rows = {side: len(sentences) for side, sentences in zip(SIDES, sides, strict=True)}
+        job = MiningJob(work, load, embedder.digest(), space, device, rows, dim, options)
         done_bytes = work.size() - sum(work.size(side) for side in SIDES)
         check_free_space(work.path, job.total_bytes() - done_bytes)
         pairs = job.run(engine)
@@ -112,40 +113,30 @@ def encode_texts(embedder: Embedder, texts: list[str], space: str | None) -> Ten
 
 @dataclass(frozen=True)
 class MiningJob:
-    """The shards between two files and their pairs; any process that sees the work folder can make a shard.
+    """The shards between two files and their pairs; any process that sees the work folder can make a shard."""
 
-    Attributes:
-        work: has the sentences already.
-        load, encoder: the encoder, and its digest.
-        space, device, options: as in ``mine_files``.
-        sources, targets: numbers of distinct sentences, M and N.
-        dim: D.
-    """
-
-    work: WorkFolder
+    work: WorkFolder  # has the sentences already
     load: Callable[[], Embedder]
-    encoder: str
+    encoder: str  # its digest
     space: str | None
     device: str
-    sources: int
-    targets: int
-    dim: int
+    rows: Mapping[str, int]  # by side, number of distinct sentences: M sources, N targets
+    dim: int  # D
     options: MiningOptions
 
     def run(self, engine: Engine) -> MinedPairs:
         """Make the missing shards and select the pairs."""
         self._log_method()
-        shards = {side: range(-(-rows // self.options.shard)) for side, rows in self._rows().items()}
-        for side, numbers in shards.items():
-            engine.run(partial(self._make, f"{side}-vectors", partial(self.encode, side)), numbers, f"encoding {side}")
+        for side in SIDES:
+            encode = partial(self._make, f"{side}-vectors", partial(self.encode, side))
+            engine(encode, self._shards(side), f"encoding {side}")
         if not self.is_exact:
             self.work.make("centroids", 0, self._write_centroids)
-            engine.run(partial(self._make, "target-cells", self.assign), shards["target"], "finding cells")
+            engine(partial(self._make, "target-cells", self.assign), self._shards("target"), "finding cells")
             self.work.make("order", 0, self._write_order)
-            engine.run(partial(self._make, "arranged-vectors", self.arrange), shards["target"], "arranging by cell")
-        engine.run(partial(self._make, "search", self.search), range(len(self._blocks)), "searching")
-        blocks = range(-(-self.targets // self.options.block))
-        engine.run(partial(self._make, "answer", self.answer), blocks, "searching back")
+            engine(partial(self._make, "arranged-vectors", self.arrange), self._shards("target"), "arranging by cell")
+        engine(partial(self._make, "search", self.search), self._blocks("source"), "searching")
+        engine(partial(self._make, "answer", self.answer), self._blocks("target"), "searching back")
         return self._select()
 
     def _make(self, kind: str, write: Callable[[int, Path], None], number: int) -> None:
@@ -153,45 +144,44 @@ class MiningJob:
 
     def total_bytes(self) -> int:
         """Size of all shards without the text."""
-        vectors = (self.sources + self.targets * (1 if self.is_exact else 2)) * self.dim * 4
-        neighbours = (self.sources + self.targets) * self._k * 16
-        return vectors + neighbours + len(self._blocks) * self.targets * (self._k + EXTRA) * 8
+        sources, targets = self.rows["source"], self.rows["target"]
+        vectors = (sources + targets * (1 if self.is_exact else 2)) * self.dim * 4
+        neighbours = (sources + targets) * self._k * 16
+        return vectors + neighbours + len(self._blocks("source")) * targets * (self._k + EXTRA) * 8
 
     @property
     def is_exact(self) -> bool:
         """Whether all pairs are compared."""
         if self.options.search_method == "auto":
-            return self.sources * self.targets <= self.options.exact_up_to
+            return self.rows["source"] * self.rows["target"] <= self.options.exact_up_to
         return self.options.search_method == "exact"
 
     # ---- the steps: each writes the arrays of shard ``number`` to ``folder``
 
     def encode(self, side: str, number: int, folder: Path) -> None:
         """Encode a shard of sentences to unit vectors, and mark those without a known token."""
-        sentences = Sentences(self.work, side)
-        first = number * self.options.shard
-        texts = sentences.texts(first, first + self.options.shard)
-        vectors = unit(encode_texts(_loaded(self.load, self.encoder), texts, self.space))
+        rows = self._shard(number)
+        texts = Sentences(self.work, side).texts(rows.start, rows.stop)
+        if self.encoder not in _encoders:
+            _encoders[self.encoder] = self.load()
+        vectors = unit(encode_texts(_encoders[self.encoder], texts, self.space))
         _save(folder, vectors=vectors, empty=(vectors == 0).all(dim=1))
 
     def assign(self, number: int, folder: Path) -> None:
         """Assign a shard of targets to cells."""
-        first = number * self.options.shard
-        vectors = self._vectors("target")[first : first + self.options.shard].to(self.device)
+        vectors = self._vectors("target")[self._shard(number)].to(self.device)
         _save(folder, cell=nearest_cells(vectors, self._centroids(), 1).squeeze(1))
 
     def arrange(self, number: int, folder: Path) -> None:
         """Sort a shard of target vectors by cell."""
-        first = number * self.options.shard
-        rows = self._tensor("order", 0, "order", slice(first, first + self.options.shard))
+        rows = self._tensor("order", 0, "order", self._shard(number))
         _save(folder, vectors=self._vectors("target")[rows])
 
     def search(self, number: int, folder: Path) -> None:
         """Find the neighbours of a block of sources, and the candidates of each target among them."""
-        first = self._blocks[number]
-        sources, targets = self._vectors("source")[first : first + self.options.block], self._vectors("target")
+        sources, targets = self._vectors("source")[self._block(number)], self._vectors("target")
         queries = sources.to(self.device)
-        k = min(self._k, self.targets)
+        k = min(self._k, len(targets))
         if self.is_exact:
             forward, backward = collect_candidates(queries, targets, k, min(self._k, len(sources)))
         else:
@@ -204,20 +194,20 @@ class MiningJob:
 
     def answer(self, number: int, folder: Path) -> None:
         """Find the neighbours of a block of targets among the candidates of all blocks of sources."""
-        rows = slice(number * self.options.block, (number + 1) * self.options.block)
-        k = min(self._k, self.sources)
+        rows = self._block(number)
+        k = min(self._k, self.rows["source"])
         candidates = self._back_candidates(0, rows)
-        for block in range(1, len(self._blocks)):
+        for block in self._blocks("source")[1:]:
             candidates = merge_candidates([candidates, self._back_candidates(block, rows)], k + EXTRA)
         neighbours = rescore(self._vectors("target")[rows], self._vectors("source"), candidates.rows, k)
         _save(folder, **neighbours._asdict())
 
     def _write_centroids(self, folder: Path) -> None:
         options = self.options.cells
-        cells = max(1, self.targets // options.size)
+        cells = max(1, self.rows["target"] // options.size)
         rng = np.random.default_rng(options.seed)
         samples = []
-        for side, rows in self._rows().items():
+        for side, rows in self.rows.items():
             size = min(rows, max(1, cells * options.sample // 2))
             samples.append(self._vectors(side)[torch.from_numpy(np.sort(rng.choice(rows, size, replace=False)))])
         sample = torch.cat(samples).to(self.device)
@@ -226,16 +216,16 @@ class MiningJob:
         _save(folder, centroids=train_centroids(sample, cells, iterations=options.iterations, seed=options.seed))
 
     def _write_order(self, folder: Path) -> None:
-        shards = range(-(-self.targets // self.options.shard))
-        cell = torch.cat([self._tensor("target-cells", number, "cell") for number in shards])
+        cell = torch.cat([self._tensor("target-cells", number, "cell") for number in self._shards("target")])
         order, starts = sort_by_cell(cell, len(self.work.array("centroids", 0, "centroids")))
         _save(folder, order=order, starts=starts)
 
     def _select(self) -> MinedPairs:
-        forward = self._neighbours("search", len(self._blocks))
-        backward = self._neighbours("answer", -(-self.targets // self.options.block))
-        empty = {side: self._empty(side) for side in SIDES}
-        for side, mask in empty.items():
+        forward, backward = self._neighbours("search", "source"), self._neighbours("answer", "target")
+        empty = {}
+        for side in SIDES:
+            masks = [self._tensor(f"{side}-vectors", number, "empty") for number in self._shards(side)]
+            empty[side] = mask = torch.cat(masks)
             if mask.any():
                 log.warning(
                     "%s: the encoder knows no token of %d of %d sentences: in no pair", side, mask.sum(), len(mask)
@@ -250,58 +240,53 @@ class MiningJob:
     # ---- inputs of the steps
 
     def _vectors(self, side: str) -> StoredVectors:
-        return StoredVectors(self.work, f"{side}-vectors", self._rows()[side], self.options.shard)
+        return StoredVectors(self.work, f"{side}-vectors", self.rows[side], self.options.shard)
 
     def _centroids(self) -> Tensor:
         return self._tensor("centroids", 0, "centroids").to(self.device)
 
     def _inverted_file(self) -> InvertedFile:
         starts, order = (self._tensor("order", 0, name) for name in ("starts", "order"))
-        vectors = StoredVectors(self.work, "arranged-vectors", self.targets, self.options.shard)
+        vectors = StoredVectors(self.work, "arranged-vectors", self.rows["target"], self.options.shard)
         return InvertedFile(self._centroids(), starts, order, vectors)
 
     def _back_candidates(self, block: int, rows: slice) -> Candidates:
         scores, index = (self._tensor("search", block, name, rows) for name in ("back_scores", "back_rows"))
-        return Candidates(scores, torch.where(index < 0, -1, index.long() + self._blocks[block]))
+        return Candidates(scores, torch.where(index < 0, -1, index.long() + self._block(block).start))
 
-    def _neighbours(self, kind: str, shards: int) -> Neighbours:
-        return Neighbours(
-            *(torch.cat([self._tensor(kind, n, name) for n in range(shards)]) for name in ("scores", "rows"))
-        )
-
-    def _empty(self, side: str) -> Tensor:
-        shards = range(-(-self._rows()[side] // self.options.shard))
-        return torch.cat([self._tensor(f"{side}-vectors", number, "empty") for number in shards])
+    def _neighbours(self, kind: str, side: str) -> Neighbours:
+        blocks = self._blocks(side)
+        return Neighbours(*(torch.cat([self._tensor(kind, n, name) for n in blocks]) for name in ("scores", "rows")))
 
     def _tensor(self, kind: str, number: int, name: str, rows: slice = slice(None)) -> Tensor:
         return torch.from_numpy(np.array(self.work.array(kind, number, name)[rows]))
-
-    def _rows(self) -> dict[str, int]:
-        return {"source": self.sources, "target": self.targets}
 
     @property
     def _k(self) -> int:
         return search_width(self.options.k)
 
-    @property
-    def _blocks(self) -> range:
-        return range(0, self.sources, self.options.block)
+    def _shards(self, side: str) -> range:
+        return range(-(-self.rows[side] // self.options.shard))
+
+    def _blocks(self, side: str) -> range:
+        return range(-(-self.rows[side] // self.options.block))
+
+    def _shard(self, number: int) -> slice:
+        return slice(number * self.options.shard, (number + 1) * self.options.shard)
+
+    def _block(self, number: int) -> slice:
+        return slice(number * self.options.block, (number + 1) * self.options.block)
 
     def _log_method(self) -> None:
-        size = f"{self.sources:,} x {self.targets:,} sentences"
+        size = f"{self.rows['source']:,} x {self.rows['target']:,} sentences"
         if self.is_exact:
             log.info("exact search: all pairs of %s", size)
         else:
-            cells = max(1, self.targets // self.options.cells.size)
-            share = min(self.options.cells.probes, cells) / cells
-            log.info(
-                "approximate search in %s: %s cells, each source searches %d (%.1f %% of them); scores are exact",
-                size,
-                f"{cells:,}",
-                min(self.options.cells.probes, cells),
-                100 * share,
-            )
-        for side, pool in self._rows().items():
+            cells = max(1, self.rows["target"] // self.options.cells.size)
+            probes = min(self.options.cells.probes, cells)
+            message = "approximate search in %s: %s cells, each source searches %d (%.1f %% of them); scores are exact"
+            log.info(message, size, f"{cells:,}", probes, 100 * probes / cells)
+        for side, pool in self.rows.items():
             if self.options.k > pool:
                 log.warning("k=%d: the %s side has %d sentences, all of them are averaged", self.options.k, side, pool)
 
@@ -312,13 +297,7 @@ def _drop_empty(neighbours: Neighbours, queries_empty: Tensor, pool_empty: Tenso
     return Neighbours(neighbours.scores.masked_fill(dropped, float("-inf")), neighbours.rows.masked_fill(dropped, -1))
 
 
-_encoders: dict[str, Embedder] = {}
-
-
-def _loaded(load: Callable[[], Embedder], digest: str) -> Embedder:
-    if digest not in _encoders:
-        _encoders[digest] = load()
-    return _encoders[digest]
+_encoders: dict[str, Embedder] = {}  # by digest, of this process
 
 
 def _save(folder: Path, **arrays: Tensor) -> None:

@@ -10,8 +10,6 @@ from xsent.evaluation.search.margin import MARGINS
 from xsent.evaluation.search.mining import STRATEGIES
 from xsent.jobs.checks import check_choices, check_counts
 
-SEARCHES = ("auto", "exact", "cells")
-
 
 @dataclass(frozen=True)
 class CellOptions:
@@ -47,27 +45,22 @@ class MiningOptions:
             {
                 "margin": (self.margin, MARGINS),
                 "strategy": (self.strategy, STRATEGIES),
-                "search": (self.search_method, SEARCHES),
+                "search": (self.search_method, ("auto", "exact", "cells")),
             }
         )
-        counts = {"k": self.k, "exact_up_to": self.exact_up_to, "shard": self.shard, "block": self.block}
-        check_counts(counts | {f"cells.{name}": value for name, value in vars(self.cells).items() if name != "seed"})
+        settings = self.shard_settings()
+        check_counts({name: settings[name] for name in settings.keys() - {"search", "cells.seed"}})
 
     def shard_settings(self) -> dict[str, object]:
         """The settings that the shards depend on; margin, strategy and threshold only matter for the selection."""
-        return {
-            "k": self.k,
-            "search": self.search_method,
-            "exact_up_to": self.exact_up_to,
-            "shard": self.shard,
-            "block": self.block,
-            **{f"cells.{name}": value for name, value in vars(self.cells).items()},
-        }
+        settings = {name: getattr(self, name) for name in ("k", "exact_up_to", "shard", "block")}
+        cells = {f"cells.{name}": value for name, value in vars(self.cells).items()}
+        return settings | {"search": self.search_method} | cells
 
 
 def options_from(config: Mapping[str, Any]) -> MiningOptions:
     """The settings among the keys of ``conf/job/mine.yaml``."""
-    names = MiningOptions.__dataclass_fields__.keys() - {"cells"}
     if not isinstance(config["cells"], Mapping):
         raise ValueError(f"cells={config['cells']}: expected values such as cells.probes=...")
-    return MiningOptions(**{name: config[name] for name in names}, cells=CellOptions(**config["cells"]))
+    settings = {name: config[name] for name in MiningOptions.__dataclass_fields__}
+    return MiningOptions(**settings | {"cells": CellOptions(**config["cells"])})

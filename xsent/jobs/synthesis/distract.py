@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from xsent.atomic import atomic_write
 from xsent.data.test_sets.clsd_files import JSON_LINES
-from xsent.jobs.checks import check_output
+from xsent.jobs.checks import check_different, check_output
 from xsent.jobs.summary import nest_counts, summary_path, versions, write_summary
 from xsent.jobs.synthesis.distract_inputs import Inputs
 from xsent.lexical_overlap import Difficulty, difficulty
@@ -22,7 +22,6 @@ from xsent.text.distractors.json_format import DistractorRow, to_json
 from xsent.text.distractors.protocol import DistractorMaker, DistractorResult, Request
 
 _KIND = re.compile(r"(?:^|; )([a-z_]+): ")
-FAILURES_HEADER = "id\tlanguage\twhy\ttext\n"
 ALL = "all languages"
 PACKAGES = ("rapidfuzz", "openai", "py3langid")
 
@@ -94,17 +93,11 @@ def check_files(inputs: Inputs, output: Path, *, ledger: Path | None) -> None:
     check_output(output)
     if not output.name.endswith(JSON_LINES):  # readers choose the format by the name
         raise ValueError(f"{output}: expected a name that ends in {' or '.join(JSON_LINES)}, the format of the output")
-    read = [path.resolve() for path in inputs.files]
-    written = [output, _failures_of(output), summary_path(output)]
-    for path in written:
-        if path.resolve() in read:
-            raise ValueError(f"{path}: expected an output that is not an input")
-    if ledger is None:
-        return
-    if ledger.is_dir():
+    if ledger is not None and ledger.is_dir():
         raise IsADirectoryError(errno.EISDIR, "expected a file for the ledger, found a folder", str(ledger))
-    if ledger.resolve() in [*read, *(path.resolve() for path in written)]:
-        raise ValueError(f"{ledger}: expected a ledger that is neither input nor output")
+    written = [output, _failures_of(output), summary_path(output), *([] if ledger is None else [ledger])]
+    for path in inputs.files:
+        check_different(*written, path)
 
 
 def _failures_of(output: Path) -> Path:
@@ -136,11 +129,14 @@ def distract(
     seconds = time.perf_counter() - start
     rows = _add_distractors(inputs.rows, results)
     failed = [result for result in results if result.failure]
+    requested = {(request.id, request.language) for request in requests}
     summary = DistractSummary(
         output=output,
         rows=len(rows),
         completed=Counter(result.request.language for result in results if not result.failure),
-        unchanged=_count_unchanged(inputs.rows, requests),
+        unchanged=Counter(
+            language for row in inputs.rows for language in row.distractors if (row.id, language) not in requested
+        ),
         failures=Counter((result.request.language, result.failure) for result in failed),
         kinds=Counter(edit_kind(note) for result in results for note in result.notes),
         difficulty=difficulty_by_language(rows),
@@ -148,11 +144,31 @@ def distract(
     )
     with atomic_write(output) as file:
         file.writelines(f"{to_json(row)}\n" for row in rows)
-    _write_failures(_failures_of(output), failed)
-    about: dict[str, object] = {"maker": dict(config), "inputs": digests}
-    if hasattr(maker, "totals"):  # of a language model
-        about["totals"] = _plain(maker.totals)
-    _write_summary(summary, about)
+    _failures_of(output).unlink(missing_ok=True)  # of an earlier run
+    if failed:
+        with atomic_write(_failures_of(output)) as file:
+            file.write("id\tlanguage\twhy\ttext\n")
+            for result in failed:
+                fields = (result.request.id, result.request.language, result.failure, result.request.text)
+                file.write("\t".join(" ".join(field.split()) for field in fields) + "\n")
+    content = {
+        "rows": summary.rows,
+        "texts": {
+            "made": dict(summary.completed),
+            "kept": dict(summary.unchanged),
+            "failed": nest_counts(summary.failures),
+        },
+        "kinds": dict(sorted(summary.kinds.items())),
+        "jaccard": _plain(summary.difficulty),
+        "seconds": round(summary.seconds, 3),
+        "sha256": sha256(summary.output),
+        "maker": dict(config),
+        "inputs": digests,
+        # of a language model
+        **({"totals": _plain(maker.totals)} if hasattr(maker, "totals") else {}),
+        "versions": versions(PACKAGES),
+    }
+    write_summary(output, content)
     return summary
 
 
@@ -168,21 +184,14 @@ def _add_distractors(rows: Sequence[DistractorRow], results: Iterable[Distractor
         distractors, notes = dict(row.distractors), dict(row.notes)
         for language in row.texts:
             if result := by_text.get((row.id, language)):
-                for parts, new in ((distractors, result.distractors), (notes, result.notes)):
-                    parts.pop(language, None)
-                    parts.update({language: new} if new else {})
-        changed.append(row._replace(distractors=_in_order(distractors, row), notes=_in_order(notes, row)))
+                distractors[language], notes[language] = result.distractors, result.notes
+        notes, distractors = _in_order(notes, row.texts), _in_order(distractors, row.texts)
+        changed.append(row._replace(distractors=distractors, notes=notes))
     return changed
 
 
-def _in_order(by_language: Mapping[str, tuple[str, ...]], row: DistractorRow) -> dict[str, tuple[str, ...]]:
-    """Languages in the order of the texts."""
-    return {language: by_language[language] for language in row.texts if language in by_language}
-
-
-def _count_unchanged(rows: Sequence[DistractorRow], requests: Iterable[Request]) -> Counter[str]:
-    requested = {(request.id, request.language) for request in requests}
-    return Counter(language for row in rows for language in row.distractors if (row.id, language) not in requested)
+def _in_order(values: Mapping[str, tuple[str, ...]], languages: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    return {language: values[language] for language in languages if values.get(language)}
 
 
 def difficulty_by_language(rows: Sequence[DistractorRow]) -> dict[str, Difficulty]:
@@ -195,34 +204,6 @@ def difficulty_by_language(rows: Sequence[DistractorRow]) -> dict[str, Difficult
     if len(groups) > 1:
         table[ALL] = difficulty(pair for group in groups.values() for pair in group)
     return table
-
-
-def _write_failures(path: Path, failed: Sequence[DistractorResult]) -> None:
-    path.unlink(missing_ok=True)  # of an earlier run
-    if failed:
-        with atomic_write(path) as file:
-            file.write(FAILURES_HEADER)
-            for result in failed:
-                fields = (result.request.id, result.request.language, result.failure, result.request.text)
-                file.write("\t".join(" ".join(field.split()) for field in fields) + "\n")
-
-
-def _write_summary(summary: DistractSummary, about: Mapping[str, Any]) -> None:
-    content = {
-        "rows": summary.rows,
-        "texts": {
-            "made": dict(summary.completed),
-            "kept": dict(summary.unchanged),
-            "failed": nest_counts(summary.failures),
-        },
-        "kinds": dict(sorted(summary.kinds.items())),
-        "jaccard": _plain(summary.difficulty),
-        "seconds": round(summary.seconds, 3),
-        "sha256": sha256(summary.output),
-        **about,
-        "versions": versions(PACKAGES),
-    }
-    write_summary(summary.output, content)
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +15,6 @@ from xsent.languages import to_iso639_3
 from xsent.text.distractors.json_format import DistractorRow
 
 log = logging.getLogger(__name__)
-
-EXPECTED = "LANG=FILE, LANG,LANG=FILE, FILE.jsonl or FILE.csv"
 
 
 class Inputs(NamedTuple):
@@ -57,7 +55,7 @@ def read_inputs(inputs: Sequence[str]) -> Inputs:
         raise ValueError(
             f"{row_inputs[0]}: expected LANG=FILE like the other inputs, found a file of rows; use another command"
         )
-    data = _read_texts(text_inputs) if text_inputs else _read_rows([_row_file(argument) for argument in row_inputs])
+    data = _read_texts(text_inputs) if text_inputs else _read_rows(row_inputs)
     if not data.placed:
         raise ValueError(f"{', '.join(map(str, data.files))}: expected at least one text, found none")
     check_ids(data.placed)  # of all files
@@ -70,18 +68,20 @@ def _names_language(argument: str) -> bool:
 
 
 def _read_texts(inputs: Sequence[str]) -> Inputs:
-    by_language: dict[str, tuple[Path, list[str]]] = {}
+    columns: dict[str, list[str]] = {}  # by language
+    files: dict[str, Path] = {}
     for argument in inputs:
         codes, _, name = argument.partition("=")
         languages = [to_iso639_3(code) for code in codes.split(",")]
-        path = Path(name)
-        for language, column in zip(languages, _columns(path, len(languages)), strict=True):
-            if language in by_language:
+        for language, column in zip(languages, _columns(Path(name), len(languages)), strict=True):
+            if language in columns:
                 raise ValueError(f"{argument}: expected each language once, found {language} twice")
-            by_language[language] = path, column
-    _check_lengths(by_language)
-    files = tuple(dict.fromkeys(path for path, _ in by_language.values()))
-    return Inputs(_rows(by_language), files)
+            columns[language], files[language] = column, Path(name)
+    lengths = {files[language]: len(column) for language, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{path} {length:,}" for path, length in lengths.items())
+        raise ValueError(f"expected files with the same number of lines, found {counts}")
+    return Inputs(_rows(columns, files), tuple(lengths))
 
 
 def _columns(path: Path, count: int) -> list[list[str]]:
@@ -98,44 +98,33 @@ def _columns(path: Path, count: int) -> list[list[str]]:
     return columns
 
 
-def _check_lengths(by_language: dict[str, tuple[Path, list[str]]]) -> None:
-    lengths = {path: len(column) for path, column in by_language.values()}
-    if len(set(lengths.values())) > 1:
-        counts = ", ".join(f"{path} {length:,}" for path, length in lengths.items())
-        raise ValueError(f"expected files with the same number of lines, found {counts}")
-
-
-def _rows(by_language: dict[str, tuple[Path, list[str]]]) -> list[LocatedRow]:
+def _rows(columns: Mapping[str, Sequence[str]], files: Mapping[str, Path]) -> list[LocatedRow]:
     """Rows with their lines in the first file."""
     rows, blank = [], 0
-    first = next(path for path, _ in by_language.values())
-    columns = [column for _, column in by_language.values()]
-    for number, texts in enumerate(zip(*columns, strict=True), start=1):
-        if not any(texts):
+    first = next(iter(files.values()))
+    for number, line in enumerate(zip(*columns.values(), strict=True), start=1):
+        texts = dict(zip(columns, line, strict=True))
+        if not any(line):
             blank += 1
             continue
-        for language, text in zip(by_language, texts, strict=True):
-            if not text:
-                path = by_language[language][0]
-                raise ValueError(
-                    f"{path}:{number}: expected a text in {language} like in the other languages, found none"
-                )
-        row = DistractorRow(str(number), dict(zip(by_language, texts, strict=True)), {}, {})
-        rows.append(LocatedRow(f"{first}:{number}", row))
+        if missing := [language for language, text in texts.items() if not text]:
+            raise ValueError(
+                f"{files[missing[0]]}:{number}: expected a text in {missing[0]} like in the other languages, found none"
+            )
+        rows.append(LocatedRow(f"{first}:{number}", DistractorRow(str(number), texts, {}, {})))
     if blank:
         log.info("skipped %d blank lines of %d", blank, blank + len(rows))
     return rows
 
 
-def _row_file(argument: str) -> Path:
-    path = Path(argument)
-    if not path.name.endswith(FORMS):
-        raise ValueError(f"{argument}: expected {EXPECTED}; a text file needs its language, such as deu={argument}")
-    return path
-
-
-def _read_rows(paths: Sequence[Path]) -> Inputs:
+def _read_rows(inputs: Sequence[str]) -> Inputs:
+    for argument in inputs:
+        if not Path(argument).name.endswith(FORMS):
+            raise ValueError(
+                f"{argument}: expected LANG=FILE, LANG,LANG=FILE, FILE.jsonl or FILE.csv; a text file needs its"
+                f" language, such as deu={argument}"
+            )
     rows: list[LocatedRow] = []
-    for path in tqdm(paths, desc="reading", unit=" files", delay=2, leave=False):
-        rows += read_rows(path, distinct=True)
-    return Inputs(rows, tuple(paths))
+    for name in tqdm(inputs, desc="reading", unit=" files", delay=2, leave=False):
+        rows += read_rows(Path(name), distinct=True)
+    return Inputs(rows, tuple(map(Path, inputs)))

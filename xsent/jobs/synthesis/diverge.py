@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from xsent.atomic import atomic_write
-from xsent.batch import Embedder, WordPair
-from xsent.jobs.checks import check_input, check_output
+from xsent.batch import WordPair
+from xsent.jobs.checks import check_different, check_input, check_output
 from xsent.jobs.summary import nest_counts, versions, write_summary
-from xsent.jobs.synthesis.seeds import Aligner, SeedOptions, align, seeds_of_bitext
+from xsent.jobs.synthesis.seeds import SeedOptions, align, seeds_of_bitext
 from xsent.jobs.work_folder import open_work_folder
 from xsent.languages import to_iso639_3
 from xsent.paths import sha256
-from xsent.text.annotation.annotator import Annotator
 from xsent.text.divergences import SEED, AnnotatedPair, Diverger, read_annotated, to_json
 
 log = logging.getLogger(__name__)
@@ -41,20 +40,11 @@ class ParsedFiles(NamedTuple):
     target: Path  # CoNLL-U, only words are needed
     links: Path | None  # 0-based Pharaoh links; None: align the words
 
-    def __str__(self) -> str:
-        """One log line."""
-        return f"source {self.source}, target {self.target}, links {self.links or 'none, words will be aligned'}"
 
-
-@dataclass(frozen=True)
-class Loaders:
-    """Factories of what a job may need; each is called only if needed and may raise the errors of its class."""
-
-    diverger: Callable[[], Diverger]
-    annotator: Callable[[], Annotator]
-    tagger: Callable[[], Annotator] | None  # of target words
-    aligner: Callable[[], Aligner]
-    embedder: Callable[[], Embedder]
+# Factories of what a job may need, by key of conf/job/diverge.yaml: ``divergences`` (a ``Diverger``), ``annotator``,
+# ``aligner``, ``encoder``, and ``target_annotator`` or None. Each is called only if needed, and may raise the errors of
+# its class.
+Loaders = Mapping[str, Callable[[], Any] | None]
 
 
 class DivergeSummary(NamedTuple):
@@ -112,12 +102,11 @@ def diverge_file(
     """
     check_output(output)
     input_files = [path for path in inputs if path is not None] if isinstance(inputs, ParsedFiles) else [inputs]
-    if output.resolve() in [path.resolve() for path in input_files]:
-        raise ValueError(f"{output}: expected a file of its own for the output, found one that is read")
     for path in input_files:
         check_input(path)
+        check_different(path, output)
     digests = {str(path): sha256(path) for path in input_files}
-    diverger = load.diverger()
+    diverger: Diverger = _load(load, "divergences")
     diverger.diverge([])  # raises before the annotation if WordNet is missing
     with ExitStack() as stack:
         folder = work_dir or output.with_name(f"{output.name}.work")
@@ -133,7 +122,17 @@ def diverge_file(
             raise ValueError("expected at least one annotated pair, found none")
         digests |= diverger.digests()
         summary = _write_divergences(output, pairs, diverger)
-        _write_summary(summary, counts, _relevant_config(config, inputs, options, first), digests)
+        content = {
+            "seeds": summary.seeds,
+            "divergences": dict(sorted(summary.divergences.items())),
+            "failures": nest_counts(summary.failures),
+            "lines": dict(counts),  # of a bitext, by outcome
+            "sha256": sha256(output),
+            "made_from": digests,
+            "config": _relevant_config(config, inputs, options, first),
+            "versions": versions(PACKAGES),
+        }
+        write_summary(output, content)
         if not keep_work:
             work.remove()
     return summary
@@ -143,30 +142,26 @@ def _read_bitext(
     path: Path, rejects: Path, load: Loaders, options: SeedOptions, digests: dict[str, str], cache: Path
 ) -> tuple[list[AnnotatedPair], dict[str, int]]:
     # Models are loaded before reading, so that a missing one is reported at once.
-    annotator, tagger, aligner = load.annotator(), load.tagger() if load.tagger else None, load.aligner()
-    embedder = load.embedder() if options.effective_order == "margin" else None
-    digests |= {"annotator": annotator.digest(), "aligner": aligner.digest()}
-    if tagger is not None:
-        digests["target_annotator"] = tagger.digest()
-    if embedder is not None:
-        digests["encoder"] = embedder.digest()
-    return seeds_of_bitext(
-        path,
-        options,
-        embedder=embedder,
-        annotator=annotator,
-        tagger=tagger,
-        aligner=aligner,
-        cache=cache,
-        rejects=rejects,
-    )
+    names = ["annotator", "aligner"]
+    names += ["target_annotator"] if load["target_annotator"] else []
+    names += ["encoder"] if options.effective_order == "margin" else []
+    models = {name: _load(load, name) for name in names}
+    digests |= {name: model.digest() for name, model in models.items()}
+    return seeds_of_bitext(path, options, models, cache=cache, rejects=rejects)
+
+
+def _load(load: Loaders, name: str) -> Any:
+    factory = load[name]
+    assert factory is not None
+    return factory()
 
 
 def _read_parsed(
     files: ParsedFiles, load: Loaders, digests: dict[str, str], cache: Path, first: int | None
 ) -> list[AnnotatedPair]:
-    log.info("annotated pairs: %s", files)
-    aligner = load.aligner() if files.links is None else None
+    links = files.links or "none, words will be aligned"
+    log.info("annotated pairs: source %s, target %s, links %s", files.source, files.target, links)
+    aligner = _load(load, "aligner") if files.links is None else None
     stream = islice(read_annotated(files.source, files.target, files.links), first)
     pairs = list(tqdm(stream, desc="reading", unit=" pairs", delay=2, leave=False))
     if aligner is None:
@@ -189,22 +184,6 @@ def _write_divergences(output: Path, pairs: Sequence[AnnotatedPair], diverger: D
             divergences.update(record.kind for record in result.divergences if record.kind != SEED)
             failures.update((kind, str(reason)) for kind, reason in result.failures.items())
     return DivergeSummary(output, len(pairs), divergences, failures, time.perf_counter() - start)
-
-
-def _write_summary(
-    summary: DivergeSummary, counts: Mapping[str, int], config: Mapping[str, Any], digests: Mapping[str, str]
-) -> None:
-    content = {
-        "seeds": summary.seeds,
-        "divergences": dict(sorted(summary.divergences.items())),
-        "failures": nest_counts(summary.failures),
-        "lines": dict(counts),  # of a bitext, by outcome
-        "sha256": sha256(summary.output),
-        "made_from": dict(digests),
-        "config": dict(config),
-        "versions": versions(PACKAGES),
-    }
-    write_summary(summary.output, content)
 
 
 def _relevant_config(

@@ -16,14 +16,12 @@ from tqdm import tqdm
 from xsent.atomic import atomic_write_bytes
 from xsent.data.readers.lines import numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
-from xsent.jobs.checks import check_input
+from xsent.jobs.checks import check_different, check_input
 from xsent.text.multiprocess import worker_count
 from xsent.text.noise import Noiser
 from xsent.text.noise.parallel import CHUNK, Chunk, noise_chunks
 
 log = logging.getLogger(__name__)
-
-LOG_HEADER = "line\tapplied\n"
 
 
 class NoiseSummary(NamedTuple):
@@ -65,7 +63,11 @@ def noise_file(
         ValueError: two of the files are the same, a line is not UTF-8, or ``workers`` is below 1.
         OSError: the disk is full, or a file cannot be written.
     """
-    _check_files(source, output, applied_log)
+    check_input(source)
+    files = [source, output, *([] if applied_log is None else [applied_log])]
+    check_different(*files)
+    if folders := [path for path in files if path.is_dir()]:
+        raise IsADirectoryError(f"{folders[0]}: expected a file to write, found a folder")
     workers = worker_count(workers)
     if noiser.reference_rng and workers > 1:
         log.info("reference_rng: one process, as the noise of a line depends on those before it")
@@ -77,7 +79,7 @@ def noise_file(
         text = stack.enter_context(atomic_write_bytes(output))
         rows = stack.enter_context(atomic_write_bytes(applied_log)) if applied_log else None
         if rows:
-            rows.write(LOG_HEADER.encode())
+            rows.write(b"line\tapplied\n")
         bar = stack.enter_context(tqdm(total=lines, desc="noise", unit=" lines", delay=2, leave=False))
         chunks, noiser_chunks = tee(_chunks(_read_lines(source)))
         # closing() ends the worker processes after Ctrl-C.
@@ -92,17 +94,6 @@ def noise_file(
             changed += sum(1 for line, sentence in zip(clean, noisy, strict=True) if line != sentence.text)
             bar.update(len(noisy))
     return NoiseSummary(output, sentences, changed, counts, time.perf_counter() - start)
-
-
-def _check_files(source: Path, output: Path, applied_log: Path | None) -> None:
-    check_input(source)
-    outputs = [path for path in (output, applied_log) if path is not None]
-    for path in outputs:
-        if path.is_dir():
-            raise IsADirectoryError(f"{path}: expected a file to write, found a folder")
-    files = [path.resolve() for path in (source, *outputs)]
-    if len(set(files)) < len(files):
-        raise ValueError(f"{source}, {', '.join(map(str, outputs))}: expected different files, found one of them twice")
 
 
 def _read_lines(source: Path) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -136,18 +137,20 @@ def options_from(config: Mapping[str, Any]) -> SeedOptions:
 def seeds_of_bitext(
     path: Path,
     options: SeedOptions,
+    models: Mapping[str, Any],
     *,
-    embedder: Embedder | None,
-    annotator: Annotator,
-    tagger: Annotator | None,
-    aligner: Aligner,
     cache: Path,
     rejects: Path,
 ) -> tuple[list[AnnotatedPair], dict[str, int]]:
     """The seeds of a bitext, the best first, and the number of lines by outcome.
 
-    ``embedder`` is needed to order pairs by margin. Without a ``tagger`` the target side has no phrase replacement.
-    ``cache`` holds embeddings, annotation and alignment by content; ``rejects`` lists unreadable lines.
+    Args:
+        path: of the bitext.
+        options: which pairs become seeds.
+        models: ``annotator``, ``aligner``; ``encoder`` to order pairs by margin; ``target_annotator`` for phrase
+            replacement on the target side.
+        cache: holds embeddings, annotation and alignment by content.
+        rejects: lists unreadable lines.
 
     Raises:
         ValueError: no pair is left; tells the outcome of the lines.
@@ -156,7 +159,7 @@ def seeds_of_bitext(
     clean = list(_read_clean(path, options, rejects, counts))
     if not clean:
         raise ValueError(f"{path}: no pair is clean enough for a seed: {_format_counts(counts)}")
-    ranked = (clean[row] for row in rank_rows(_scores(clean, options, embedder, cache), None).tolist())
+    ranked = (clean[row] for row in rank_rows(_scores(clean, options, models.get("encoder"), cache), None).tolist())
     unique = list(_drop_repeated(ranked, counts))
     selected = unique[: options.count]
     pairs = [
@@ -165,11 +168,11 @@ def seeds_of_bitext(
     ]
     counts["not among the best"] = len(unique) - len(selected)
     log.info("%s: %s; %s seeds to annotate and align", path, _format_counts(counts), f"{len(selected):,}")
-    parses = annotate([pair.source for pair in pairs], annotator, cache)
+    parses = annotate([pair.source for pair in pairs], models["annotator"], cache)
     target_tags: list[tuple[str, ...]] = [()] * len(pairs)
-    if tagger:
+    if tagger := models.get("target_annotator"):
         target_tags = [annotation.tags for annotation in annotate([pair.target for pair in pairs], tagger, cache)]
-    alignments = align(pairs, aligner, cache)
+    alignments = align(pairs, models["aligner"], cache)
     seeds = []
     for raw, pair, parse, tags, links in zip(selected, pairs, parses, target_tags, alignments, strict=True):
         seed = AnnotatedPair(raw.key, pair.source, pair.target, parse.tags, parse.heads, links, raw.origin, tags)
@@ -230,8 +233,11 @@ def raw_pairs(path: Path, options: SeedOptions, ledger: RejectLedger) -> Iterato
         score = None
         if options.score_column is not None:
             text = _cell(row.columns, options.score_column)
-            score = _parse_score(text)
-            if score is None:
+            try:
+                score = float(text)
+            except ValueError:
+                score = math.nan
+            if not math.isfinite(score):
                 ledger.add(str(path), row.line, f"expected a number in column {options.score_column}", repr(text))
                 continue
         origin = _cell(row.columns, options.origin_column)
@@ -242,14 +248,6 @@ def _cell(columns: Sequence[str], number: int | None) -> str:
     return columns[number - 1] if number is not None and number <= len(columns) else ""
 
 
-def _parse_score(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if np.isfinite(value) else None
-
-
 # ---- scores
 
 
@@ -257,12 +255,12 @@ def _scores(
     pairs: Sequence[RawPair], options: SeedOptions, embedder: Embedder | None, cache: Path
 ) -> NDArray[np.float64]:
     """(N,) score of each pair."""
+    if options.effective_order == "margin":
+        assert embedder is not None
+        return pair_margins(pairs, embedder, margin=options.margin, k=options.k, cache=cache)
     if options.effective_order == "file":
         return np.zeros(len(pairs))
-    if options.effective_order == "score":
-        return np.array([pair.score for pair in pairs], dtype=np.float64)
-    assert embedder is not None
-    return pair_margins(pairs, embedder, margin=options.margin, k=options.k, cache=cache)
+    return np.array([pair.score for pair in pairs], dtype=np.float64)
 
 
 def pair_margins(
@@ -297,34 +295,35 @@ def _embed(texts: list[str], embedder: Embedder, cache: Path) -> NDArray[np.floa
 
 def annotate(sentences: Sequence[tuple[str, ...]], annotator: Annotator, cache: Path) -> list[Annotation]:
     """Tags and heads of each sentence, resuming from the cache."""
-
-    def write(shard: Sequence[tuple[str, ...]], folder: Path) -> None:
-        _save_json(annotator.annotate(shard, progress=False), folder)
-
-    shards = _cached_shards(sentences, "annotation", annotator.digest(), cache, write, " ".join)
-    return [Annotation(tuple(tags), tuple(heads)) for arrays in shards for tags, heads in _load_json(arrays)]
+    tool = partial(annotator.annotate, progress=False)
+    rows = _cached_json(sentences, "annotation", annotator.digest(), cache, tool, " ".join)
+    return [Annotation(tuple(tags), tuple(heads)) for tags, heads in rows]
 
 
 def align(pairs: Sequence[WordPair], aligner: Aligner, cache: Path) -> list[Links]:
     """Links of each pair, resuming from the cache."""
 
-    def write(shard: Sequence[WordPair], folder: Path) -> None:
-        _save_json(aligner.align(shard), folder)
+    def to_text(pair: WordPair) -> str:
+        return "\t".join(map(" ".join, pair))
 
-    shards = _cached_shards(
-        pairs, "alignment", aligner.digest(), cache, write, lambda pair: "\t".join(map(" ".join, pair))
-    )
-    return [tuple((start, end) for start, end in links) for arrays in shards for links in _load_json(arrays)]
+    rows = _cached_json(pairs, "alignment", aligner.digest(), cache, aligner.align, to_text)
+    return [tuple((start, end) for start, end in links) for links in rows]
 
 
-def _save_json(rows: Sequence[object], folder: Path) -> None:
-    raw = json.dumps(rows, ensure_ascii=False).encode()
-    np.save(folder / "json.npy", np.frombuffer(raw, dtype=np.uint8))
+def _cached_json(
+    items: Sequence[Item],
+    kind: str,
+    digest: str,
+    cache: Path,
+    tool: Callable[[Sequence[Item]], Sequence[object]],
+    to_text: Callable[[Item], str],
+) -> list[Any]:
+    def write(shard: Sequence[Item], folder: Path) -> None:
+        raw = json.dumps(tool(shard), ensure_ascii=False).encode()
+        np.save(folder / "json.npy", np.frombuffer(raw, dtype=np.uint8))
 
-
-def _load_json(arrays: Mapping[str, NDArray[np.generic]]) -> list[Any]:
-    rows: list[Any] = json.loads(arrays["json"].tobytes())
-    return rows
+    shards = _cached_shards(items, kind, digest, cache, write, to_text)
+    return [row for arrays in shards for row in json.loads(arrays["json"].tobytes())]
 
 
 def _cached_shards(

@@ -9,8 +9,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from filelock import FileLock
 from hydra.core.hydra_config import HydraConfig
@@ -44,9 +45,10 @@ def run_search(cfg: DictConfig) -> float | None:
     """
     overrides = list(HydraConfig.get().overrides.task)
     try:
-        options = read_options(OmegaConf.to_container(cfg.search, resolve=True, throw_on_missing=True))
+        node: Any = OmegaConf.to_container(cfg.search, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
         raise ValueError(f"search: {error}") from None
+    options = read_options(node)
     # Hydra's own files, which this one replaces, would hold the password of the storage.
     command = {"overrides": overrides, "config": OmegaConf.to_container(cfg, resolve=True)}
     folder = Path(HydraConfig.get().runtime.output_dir)
@@ -87,7 +89,8 @@ def _count_devices(devices: object) -> int:
     return devices if isinstance(devices, int) and devices > 0 else 1
 
 
-class _Worker(NamedTuple):
+@dataclass
+class _Worker:
     """A trial that this command trains."""
 
     index: int  # of the worker

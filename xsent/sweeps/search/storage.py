@@ -12,6 +12,7 @@ from secrets import token_hex
 from typing import Any
 
 import optuna
+from optuna.distributions import BaseDistribution
 from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
@@ -120,7 +121,8 @@ class SearchStudy:
         The values are a function of the seed, the number of the trial, and the trials before it. All come into the
         study at once, so a killed command leaves no trial that lacks a value.
         """
-        trials, space = self.trials(), dict(self.options.space)
+        trials = self.trials()
+        space: dict[str, BaseDistribution] = dict(self.options.space)
         params: dict[str, Value]
         if (sampler := build_sampler(self.options, len(trials))) is None:
             params = grid_points(space)[len(trials)]
