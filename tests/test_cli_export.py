@@ -51,11 +51,28 @@ def test_both_heads_of_a_run_are_exported(run: Path, tmp_path: Path, caplog: pyt
     assert "nothing is overwritten" in last_message(caplog)
 
 
-def test_a_run_without_a_checkpoint_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "run").mkdir()
-    assert main(["export", str(tmp_path / "run"), "-o", str(tmp_path / "out")]) == 1
-    assert "best.ckpt: no such checkpoint" in last_message(caplog)
-    assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["RUN"], "best.ckpt: no such checkpoint"),
+        (["--encoder", "mini", "--language-head", "OTHER"], "--language-head: only a run of dream, meat or oracle"),
+        ([], "expected either a RUN or --encoder NAME, found neither"),
+        (["RUN", "--encoder", "mini"], "expected either a RUN or --encoder NAME, found both"),
+        (["--encoder", "minni"], "encoder 'minni': expected one of"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "RUN").mkdir()
+    assert main(["export", *arguments, "-o", "out"]) == 1
+    assert message in last_message(caplog)
+    assert [path.name for path in tmp_path.iterdir()] == ["RUN"]
 
 
 def test_an_encoder_that_needs_xsent_is_refused_with_code_to_load_it(
@@ -68,21 +85,4 @@ def test_an_encoder_that_needs_xsent_is_refused_with_code_to_load_it(
     names: dict[str, Any] = {}
     exec(line, names)
     assert names["encoder"].encode(["one", "two"]).shape == (2, 6)
-    assert not (tmp_path / "out").exists()
-
-
-def test_export_needs_either_a_run_or_an_encoder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for arguments in ([], ["some/run", "--encoder", "mini"]):
-        assert main(["export", *arguments, "-o", str(tmp_path / "out")]) == 1
-        assert "expected either a RUN or --encoder NAME" in last_message(caplog)
-    assert main(["export", "--encoder", "minni", "-o", str(tmp_path / "out")]) == 1
-    assert "encoder 'minni': expected one of" in last_message(caplog)
-
-
-def test_a_language_head_of_an_encoder_without_heads_is_refused(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    target, language = str(tmp_path / "out"), str(tmp_path / "other")
-    assert main(["export", "--encoder", "mini", "-o", target, "--language-head", language]) == 1
-    assert "--language-head" in last_message(caplog)
     assert not (tmp_path / "out").exists()

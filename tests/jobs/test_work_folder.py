@@ -55,9 +55,12 @@ def test_a_shard_that_failed_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.npy"))
 
 
-def test_a_folder_of_another_job_is_refused_with_what_differs(tmp_path: Path) -> None:
+def test_a_folder_of_another_job_or_process_is_refused(tmp_path: Path) -> None:
     with open_work_folder(tmp_path / "work", MANIFEST) as work:
         work.make("numbers", 0, lambda folder: save(folder, 1))
+        with pytest.raises(BlockingIOError, match="another process"), open_work_folder(tmp_path / "work", MANIFEST):
+            pass
+        assert (tmp_path / "work" / "manifest.json").is_file()
     expected = r"k was 4, is 5; source was 'abc', is 'abd'.*--work-dir"
     with pytest.raises(ValueError, match=expected), open_work_folder(tmp_path / "work", {"source": "abd", "k": 5}):
         pass
@@ -69,13 +72,6 @@ def test_a_folder_of_foreign_files_is_refused_and_unchanged(tmp_path: Path) -> N
     with pytest.raises(ValueError, match=r"found thesis\.tex"), open_work_folder(tmp_path, MANIFEST):
         pass
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
-
-
-def test_two_processes_never_share_a_folder(tmp_path: Path) -> None:
-    with open_work_folder(tmp_path / "work", MANIFEST):
-        with pytest.raises(BlockingIOError, match="another process"), open_work_folder(tmp_path / "work", MANIFEST):
-            pass
-        assert (tmp_path / "work" / "manifest.json").is_file()
 
 
 def test_a_job_that_finished_no_shard_leaves_no_folder(tmp_path: Path) -> None:

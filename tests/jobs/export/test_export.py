@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import re
 from pathlib import Path
 
@@ -67,25 +66,25 @@ def test_files_created_during_an_export_are_not_overwritten(tmp_path: Path) -> N
     assert files(tmp_path) == {"out", "out/thesis.txt"}
 
 
-def test_two_heads_need_two_folders(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a folder of its own for each head"):
-        check_targets([tmp_path / "out", Path(os.path.relpath(tmp_path / "out"))])
-
-
-def test_nested_folders_are_refused(tmp_path: Path) -> None:
-    for targets in ([tmp_path / "a", tmp_path / "a" / "b"], [tmp_path / "a" / "b", tmp_path / "a" / "." / "c" / ".."]):
-        with pytest.raises(ValueError, match="expected folders beside each other"):
-            check_targets(targets)
-    check_targets([tmp_path / "a", tmp_path / "ab"])
-
-
-def test_the_current_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (["HERE/out", "out"], "a folder of its own for each head"),
+        (["HERE/a", "HERE/a/b"], "expected folders beside each other"),
+        (["HERE/a/b", "HERE/a/./c/.."], "expected folders beside each other"),
+        (["."], "found the current one or one around it"),
+        ([".."], "found the current one or one around it"),
+        (["../here"], "found the current one or one around it"),
+    ],
+)
+def test_folders_that_are_equal_nested_or_current_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, targets: list[str], message: str
+) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    for target in (".", "..", "../here"):
-        with pytest.raises(ValueError, match="found the current one or one around it"):
-            check_targets([Path(target)])
-    check_targets([Path("new")])
+    with pytest.raises(ValueError, match=message):
+        check_targets([Path(target.replace("HERE", str(tmp_path / "here"))) for target in targets])
+    check_targets([Path("new"), Path("newer")])
 
 
 def test_a_package_that_is_missing_or_too_old_is_named_before_anything_is_written(

@@ -47,21 +47,16 @@ def run(mini: StaticEncoder, bitext: Bitext, tmp_path: Path) -> Mine:
     """Mines the bitext, or other files, with some options changed; returns the rows of the output."""
 
     def call(
-        source: Path = bitext.german, target: Path = bitext.eng, *, keep_work: bool = False, **changes: Any
+        source: Path = bitext.german,
+        target: Path = bitext.eng,
+        *,
+        output: Path = tmp_path / "mined.tsv",
+        keep_work: bool = False,
+        **changes: Any,
     ) -> list[list[str]]:
-        output = tmp_path / "mined.tsv"
-        mine_files(
-            source,
-            target,
-            output,
-            load=lambda: mini,
-            space=None,
-            device="cpu",
-            engine=run_locally,
-            options=MiningOptions(**{**OPTIONS, **changes}),
-            work_dir=None,
-            keep_work=keep_work,
-        )
+        options = MiningOptions(**{**OPTIONS, **changes})
+        job: dict[str, Any] = {"load": lambda: mini, "engine": run_locally, "options": options, "keep_work": keep_work}
+        mine_files(source, target, output, space=None, device="cpu", work_dir=None, **job)
         return [line.split("\t") for line in output.read_text(encoding="utf-8").split("\n")[1:-1]]
 
     return call
@@ -185,25 +180,14 @@ def test_missing_and_empty_files_are_named_and_leave_nothing(run: Mine, bitext: 
     assert [path.name for path in tmp_path.iterdir()] == ["empty.de"]
 
 
-def test_an_output_that_cannot_be_written_is_refused(mini: StaticEncoder, bitext: Bitext, tmp_path: Path) -> None:
-    def to(output: Path) -> None:
-        mine_files(
-            bitext.german,
-            bitext.eng,
-            output,
-            load=pytest.fail,
-            space=None,
-            device="cpu",
-            engine=run_locally,
-            options=MiningOptions(**OPTIONS),
-            work_dir=None,
-            keep_work=False,
-        )
-
+def test_an_output_that_cannot_be_written_is_refused(
+    run: Mine, mini: StaticEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mini, "encode", pytest.fail)
     with pytest.raises(FileNotFoundError, match="no such folder for the output"):
-        to(tmp_path / "nowhere" / "mined.tsv")
+        run(output=tmp_path / "nowhere" / "mined.tsv")
     with pytest.raises(IsADirectoryError, match="found a folder"):
-        to(tmp_path)
+        run(output=tmp_path)
 
 
 def test_too_small_a_disk_is_an_error_before_encoding(run: Mine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,29 +32,23 @@ def study_in(options: Options, identity: Any = None) -> SearchStudy:
     return open_study(options, identity or {"space": 1}, direction="minimize")
 
 
-def run_trials(options: Options, count: int) -> list[dict[str, Any]]:
-    """Values of all trials after more of them, on a study that is opened again for each."""
-    for _ in range(count):
-        study = study_in(options)
-        study.queue_next()
-        number = study.start_queued()
-        assert number is not None
-        params = study.trials()[number].params
-        study.study.tell(number, params["a"] + params["b"] / 100 + (params["c"] == "x"))
-    return [trial.params for trial in study_in(options).trials()]
+def run_trial(study: SearchStudy) -> dict[str, Any]:
+    """Values of the next trial, which ends with a value."""
+    study.queue_next()
+    number = study.start_queued()
+    assert number is not None
+    params = study.trials()[number].params
+    study.study.tell(number, params["a"] + params["b"] / 100 + (params["c"] == "x"))
+    return params
 
 
 def test_an_interrupted_search_tries_what_an_unbroken_one_tries(tmp_path: Path) -> None:
-    unbroken = options_in(tmp_path / "unbroken")
-    study = study_in(unbroken)
-    for number in range(8):
-        study.queue_next()
-        assert study.start_queued() == number
-        params = study.trials()[number].params
-        study.study.tell(number, params["a"] + params["b"] / 100 + (params["c"] == "x"))
-    assert run_trials(options_in(tmp_path / "broken"), 8) == [trial.params for trial in study.trials()]
-    assert len({str(trial.params) for trial in study.trials()}) == 8
-    first = [run_trials(options_in(tmp_path / str(seed), seed=seed), 1) for seed in (1, 50)]
+    study = study_in(options_in(tmp_path / "unbroken"))
+    unbroken = [run_trial(study) for _ in range(8)]
+    broken = options_in(tmp_path / "broken")
+    assert [run_trial(study_in(broken)) for _ in range(8)] == unbroken
+    assert len(set(map(str, unbroken))) == 8
+    first = [run_trial(study_in(options_in(tmp_path / str(seed), seed=seed))) for seed in (1, 50)]
     assert first[0] != first[1]
 
 
