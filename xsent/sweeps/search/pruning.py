@@ -71,11 +71,6 @@ def _is_last_epoch(trainer: pl.Trainer, epochs: int) -> bool:
 def train_run(config: dict[str, Any], trial: RunningTrial | None) -> tuple[float | None, int]:
     """Train a trial with Lightning; see ``xsent.sweeps.search.trial.Train``."""
     last = Path(config["run_dir"]) / "checkpoints" / "last.ckpt"
-<<<<<<< HEAD
-    pruning = Pruning(trial, monitor=monitor)
-    value = training.train_run(config | {"ckpt_path": "last" if last.is_file() else None}, stopper=pruning)
-=======
     pruning = Pruning(trial, monitor=config["callbacks"]["checkpoints"]["monitor"])
-    value = train_config(config | {"ckpt_path": "last" if last.is_file() else None}, stopper=pruning)
->>>>>>> a9919f3 (Let launchers be functions and read a trial's monitor and data key from its config)
+    value = training.train_run(config | {"ckpt_path": "last" if last.is_file() else None}, stopper=pruning)
     return value, pruning.epochs
