@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rapidfuzz.distance import Postfix, Prefix
+
 from xsent.text.annotation.annotator import Annotator
 
 SWAP, ADDITION, REMOVAL = "swap", "addition", "removal"
@@ -34,24 +36,15 @@ def find_single_token_change(original: str, changed: str) -> Change | None:
         Michail et al. 2025 (arXiv:2502.08638), section 3.3; the kinds are those of the released annotation.
     """
     before, after = original.split(), changed.split()
-    if len(before) == len(after):
-        positions = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-        if len(positions) != 1:
-            return None
-        return Change(SWAP, positions[0], before[positions[0]], after[positions[0]])
-    if len(after) == len(before) + 1:
-        position = _extra_token(before, after)
-        return None if position is None else Change(ADDITION, position, "", after[position])
-    if len(after) == len(before) - 1:
-        position = _extra_token(after, before)
-        return None if position is None else Change(REMOVAL, position, before[position], "")
+    position = Prefix.similarity(before, after)
+    old, new = before[position:], after[position:]
+    if old and new and old[1:] == new[1:]:
+        return Change(SWAP, position, old[0], new[0])
+    if new and old == new[1:]:
+        return Change(ADDITION, position, "", new[0])
+    if old and old[1:] == new:
+        return Change(REMOVAL, position, old[0], "")
     return None
-
-
-def _extra_token(shorter: Sequence[str], longer: Sequence[str]) -> int | None:
-    pairs = zip(shorter, longer, strict=False)
-    position = next((i for i, (short, long) in enumerate(pairs) if short != long), len(shorter))
-    return position if [*longer[:position], *longer[position + 1 :]] == list(shorter) else None
 
 
 # ---- the word within the token
@@ -94,9 +87,8 @@ def differing_word(before: str, after: str, language: str) -> int:
     Straight and curly apostrophes are equal. If the token only gained a part, it is the part before that.
     """
     old, new = _normalized_parts(before, language), _normalized_parts(after, language)
-    shorter = min(len(old), len(new))
-    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)
+    head = Prefix.similarity(old, new)
+    tail = Postfix.similarity(old[head:], new[head:])
     changed = range(head, len(old) - tail) or [max(head - 1, 0)]
     words = [i for i in changed if not _is_punctuation(old[i])]
     content_words = [i for i in words if not old[i].endswith("'")]

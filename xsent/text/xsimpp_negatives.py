@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from xsent.text.english.antonyms import replace_with_antonyms
 from xsent.text.english.entities import Names
 from xsent.text.english.numbers import replace_numbers
 from xsent.text.english.polarity import invert_polarity
-from xsent.text.english.tokens import replace_span
 
 # As the paper's files name them.
 CAUSALITY = "causality_alternation"
@@ -42,13 +40,7 @@ def augment(sentence: str, names: Names, *, seed: int, per_number: int, per_enti
     for text in replace_numbers(sentence, per_number=per_number, rng=rng):
         negatives.setdefault(text, NUMBER)
     rng = random.Random(f"{seed}\n{ENTITY}\n{sentence}")
-    for text in _replace_entities(sentence, names, per_entity, rng):
+    for text in names.replace(sentence, per_entity, rng):
         negatives.setdefault(text, ENTITY)
     negatives.pop(sentence, None)
     return [Augmentation(text, error_type) for text, error_type in negatives.items()]
-
-
-def _replace_entities(sentence: str, names: Names, per_entity: int, rng: random.Random) -> Iterator[str]:
-    for entity in names.find(sentence):
-        for name in names.draw(sentence, entity, per_entity, rng):
-            yield replace_span(sentence, entity.start, entity.end, name)

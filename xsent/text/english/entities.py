@@ -21,7 +21,7 @@ from xsent.text.english.names import (
     is_title,
     kinds,
 )
-from xsent.text.english.tokens import Token, starts_sentence, tokenize
+from xsent.text.english.tokens import Token, replace_span, starts_sentence, tokenize
 from xsent.text.word_lists import load_word_sets
 
 MIN_LINES = 2  # occurrences that a name needs if only its context tells the kind
@@ -38,12 +38,6 @@ class Entity(NamedTuple):
     start: int
     end: int
     kind: str  # of ``names.bundled()``, or "person" and "place"
-
-
-class Match(NamedTuple):
-    """A recognised entity."""
-
-    entity: Entity
     is_sure: bool  # the name itself tells the kind, not only its context
 
 
@@ -59,7 +53,7 @@ class Names:
 
     def find(self, sentence: str) -> list[Entity]:
         """Names of known kind, in order, without overlap."""
-        return [match.entity for match in _recognize(sentence, self._kinds)]
+        return list(_recognize(sentence, self._kinds))
 
     def draw(self, sentence: str, entity: Entity, n: int, rng: random.Random) -> list[str]:
         """Up to ``n`` names of the same kind; none is in the sentence or a shorter or longer form of the name."""
@@ -67,12 +61,15 @@ class Names:
         pool = self._names.get(entity.kind, [])
         # A few spare ones, as some are unsuitable; never all, as a large corpus has many names.
         sample = rng.sample(pool, min(len(pool), 2 * n + 10))
-        return [name for name in sample if name not in sentence and not _is_variant(words, set(name.split()))][:n]
+        new = [(name, set(name.split())) for name in sample if name not in sentence]
+        # "New York" and "New York City" are forms of one name.
+        return [name for name, parts in new if not (words <= parts or parts <= words)][:n]
 
-
-def _is_variant(name: set[str], candidate: set[str]) -> bool:
-    """Whether one name has all words of the other: "New York" and "New York City"."""
-    return name <= candidate or candidate <= name
+    def replace(self, sentence: str, n: int, rng: random.Random) -> Iterator[str]:
+        """The sentence with one name replaced, up to ``n`` times for each name."""
+        for entity in self.find(sentence):
+            for name in self.draw(sentence, entity, n, rng):
+                yield replace_span(sentence, entity.start, entity.end, name)
 
 
 class NameCollector:
@@ -82,10 +79,10 @@ class NameCollector:
         self._counts: dict[str, Counter[str]] = {}
 
     def add(self, sentence: str) -> None:
-        for entity, is_sure in _recognize(sentence, bundled_kinds()):
+        for entity in _recognize(sentence, bundled_kinds()):
             name = sentence[entity.start : entity.end]
             if add_article(name, entity.kind) not in bundled_kinds():
-                self._count(name, entity.kind, MIN_LINES if is_sure else 1)
+                self._count(name, entity.kind, MIN_LINES if entity.is_sure else 1)
             if entity.kind in ("woman", "man", "person") and name.split()[-1] not in bundled_kinds():
                 self._count(name.split()[-1], "surname", MIN_LINES)
 
@@ -150,10 +147,10 @@ class _Run:
     def starting_at(self, first: int) -> _Run:
         return replace(self, first=first)
 
-    def match(self, kind: str, *, is_sure: bool = True, words: int | None = None) -> Match:
+    def match(self, kind: str, *, is_sure: bool = True, words: int | None = None) -> Entity:
         """The run, or its first ``words``, as an entity."""
         run = self if words is None else replace(self, last=self.first + words)
-        return Match(Entity(run.start, run.start + len(run.name), kind), is_sure)
+        return Entity(run.start, run.start + len(run.name), kind, is_sure)
 
 
 def _runs(sentence: str) -> Iterator[_Run]:
@@ -163,7 +160,8 @@ def _runs(sentence: str) -> Iterator[_Run]:
     while first < len(words):
         last = first + 1
         while words[first].text[0].isupper() and last < len(words):
-            if sentence[words[last - 1].end : words[last].start] != " " or _is_genitive(words[last - 1].text):
+            previous = words[last - 1]
+            if sentence[previous.end : words[last].start] != " " or previous.text.endswith(("'s", "’s")):
                 break
             if words[last].text[0].isupper():
                 last += 1
@@ -180,10 +178,6 @@ def _is_capitalized(words: Sequence[Token], index: int) -> bool:
     return index < len(words) and words[index].text[0].isupper()
 
 
-def _is_genitive(word: str) -> bool:
-    return word.endswith(("'s", "’s"))
-
-
 def _strip_genitive(text: str) -> str:
     return re.sub(r"['’]s?$", "", text)
 
@@ -191,7 +185,7 @@ def _strip_genitive(text: str) -> str:
 # ---- classification
 
 
-def _recognize(sentence: str, kind_of: Mapping[str, str]) -> Iterator[Match]:
+def _recognize(sentence: str, kind_of: Mapping[str, str]) -> Iterator[Entity]:
     for run in _runs(sentence):
         # The first word of a sentence counts only if it is a known name.
         first = run.first
@@ -199,8 +193,14 @@ def _recognize(sentence: str, kind_of: Mapping[str, str]) -> Iterator[Match]:
             first += 1
         while first < run.last and (run.words[first].text in _WORDS["connectors"] or run.words[first].text == "The"):
             first += 1
-        if first < run.last:
-            yield from _classify_run(run.starting_at(first), kind_of)
+        if first == run.last:
+            continue
+        run = run.starting_at(first)
+        entity = None if is_title(run.parts[0]) else _match_name(run, kind_of)
+        if entity := entity or _match_leading_place(run, kind_of):
+            yield entity
+        else:
+            yield from _match_titled_person(run, kind_of)
 
 
 def _begins_with_name(run: _Run, kind_of: Mapping[str, str]) -> bool:
@@ -212,15 +212,7 @@ def _begins_with_name(run: _Run, kind_of: Mapping[str, str]) -> bool:
     return is_title(first) or kind_of.get(first) in ADJECTIVES or first in INITIAL_HEADS
 
 
-def _classify_run(run: _Run, kind_of: Mapping[str, str]) -> Iterator[Match]:
-    match = None if is_title(run.parts[0]) else _match_name(run, kind_of)
-    if match := match or _match_leading_place(run, kind_of):
-        yield match
-    else:
-        yield from _match_titled_person(run, kind_of)
-
-
-def _match_name(run: _Run, kind_of: Mapping[str, str]) -> Match | None:
+def _match_name(run: _Run, kind_of: Mapping[str, str]) -> Entity | None:
     """The run as one name."""
     name = run.name
     has_hint = run.before.lower() in _WORDS["before ambiguous"] or run.after().isdigit()
@@ -247,7 +239,7 @@ def _head(run: _Run) -> str | None:
     return heads().get(parts[0] if parts[0] in INITIAL_HEADS else parts[-1])
 
 
-def _match_person(run: _Run) -> Match | None:
+def _match_person(run: _Run) -> Entity | None:
     """A full name with a known given name, or any name after a title."""
     parts = run.name.split()
     if len(parts) > 3 or not all(map(can_name_person, parts)):
@@ -259,7 +251,7 @@ def _match_person(run: _Run) -> Match | None:
     return None
 
 
-def _match_by_context(run: _Run) -> Match | None:
+def _match_by_context(run: _Run) -> Entity | None:
     """A person beside a reporting verb or before ", who"; a place after "in" and the like."""
     parts = run.name.split()
     if len(parts) > 2 or not all(map(can_name_person, parts)):
@@ -274,7 +266,7 @@ def _match_by_context(run: _Run) -> Match | None:
     return None
 
 
-def _match_leading_place(run: _Run, kind_of: Mapping[str, str]) -> Match | None:
+def _match_leading_place(run: _Run, kind_of: Mapping[str, str]) -> Entity | None:
     for count in range(len(run) - 1, 0, -1):
         name = " ".join(word.text for word in run.words[run.first : run.first + count])
         following = run.words[run.first + count].text
@@ -284,7 +276,7 @@ def _match_leading_place(run: _Run, kind_of: Mapping[str, str]) -> Match | None:
     return None
 
 
-def _match_titled_person(run: _Run, kind_of: Mapping[str, str]) -> Iterator[Match]:
+def _match_titled_person(run: _Run, kind_of: Mapping[str, str]) -> Iterator[Entity]:
     """Nationality, titles and a person: "German Chancellor Angela Merkel"."""
     first = run.first
     while first < run.last:

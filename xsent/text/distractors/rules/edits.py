@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rapidfuzz.distance import Postfix, Prefix
+
 # An apostrophe belongs to the word before it (l', qu'); a hyphen joins words (peut-être, 28-jährig).
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*['’]?")
 _VOWEL = "aeiouyàâäéèêëîïôöùûüœæáíóúh"  # and h: most initial h in French are silent
@@ -67,12 +69,8 @@ def describe_edits(sentence: str, edits: Iterable[Edit]) -> str:
 
 def find_edit(sentence: str, changed: str, kind: str) -> Edit:
     """The edit, of whole words, between two versions of a sentence."""
-    shorter = min(len(sentence), len(changed))
-    start = next((i for i in range(shorter) if sentence[i] != changed[i]), shorter)
-    suffix = 0
-    while suffix < shorter - start and sentence[-1 - suffix] == changed[-1 - suffix]:
-        suffix += 1
-    end = len(sentence) - suffix
+    start = Prefix.similarity(sentence, changed)
+    end = len(sentence) - Postfix.similarity(sentence[start:], changed[start:])
     while start > 0 and not sentence[start - 1].isspace():
         start -= 1
     while end < len(sentence) and not sentence[end].isspace():

@@ -12,7 +12,6 @@ from xsent.text.english.antonyms import replace_with_antonyms
 from xsent.text.english.entities import Names
 from xsent.text.english.numbers import replace_numbers
 from xsent.text.english.polarity import invert_polarity
-from xsent.text.english.tokens import replace_span
 
 
 def _numbers(sentence: str, count: int, rng: random.Random) -> list[Edit]:
@@ -20,13 +19,7 @@ def _numbers(sentence: str, count: int, rng: random.Random) -> list[Edit]:
 
 
 def _entities(sentence: str, count: int, rng: random.Random) -> list[Edit]:
-    names = _bundled_names()
-    variants = [
-        replace_span(sentence, entity.start, entity.end, new)
-        for entity in names.find(sentence)
-        for new in names.draw(sentence, entity, count, rng)
-    ]
-    return _edits(sentence, variants, "entity")
+    return _edits(sentence, _bundled_names().replace(sentence, count, rng), "entity")
 
 
 def _antonyms(sentence: str, count: int, rng: random.Random) -> list[Edit]:
