@@ -41,15 +41,7 @@ def test_a_name_is_found_with_its_kind(sentence: str, expected: tuple[str, str])
     assert (sentence[entity.start : entity.end], entity.kind) == expected
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "However, rain fell.",
-        "May I go?",
-        "The Papers were found.",
-        "I am here.",
-    ],
-)
+@pytest.mark.parametrize("sentence", ["However, rain fell.", "May I go?", "The Papers were found.", "I am here."])
 def test_a_capital_alone_makes_no_name(sentence: str) -> None:
     assert Names({}).find(sentence) == []
 

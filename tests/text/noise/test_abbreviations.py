@@ -10,8 +10,7 @@ from random import Random
 import pytest
 
 from xsent.text.noise.abbreviation_rules import Rules, apply_rules, parse_rule
-from xsent.text.noise.abbreviations import Abbreviations, abbreviate
-from xsent.text.noise.acronyms import Acronyms, toggle_acronyms
+from xsent.text.noise.abbreviations import Abbreviations, Acronyms, abbreviate, toggle_acronyms
 from xsent.text.noise.lexicons import Lexicons, bundled
 from xsent.text.noise.tokenizer import split_pieces
 

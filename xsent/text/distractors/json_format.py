@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class DistractorRow(NamedTuple):
@@ -43,20 +43,29 @@ def from_json(line: str, source: str, *, distinct: bool) -> DistractorRow:
         raise ValueError(
             f"{source}: expected a JSON object with id and texts, optional distractors and notes, found {line[:60]!r}"
         )
-    texts: dict[str, str] = _by_language(row["texts"], "texts", source)
+    parts = {name: row.get(name, {}) for name in ("texts", "distractors", "notes")}
+    for name, part in parts.items():
+        if not isinstance(part, dict):
+            raise ValueError(f"{source}: expected {name} by language, found {part!r}")
+    texts, distractors, notes = parts.values()
     for language, text in texts.items():
         _check_text(text, f"{source}: the text in {language}")
     if not texts:
         raise ValueError(f"{source}: expected a text in at least one language, found none")
-    distractors = {
-        language: check_distractors(texts, language, several, source, distinct=distinct)
-        for language, several in _by_language(row.get("distractors", {}), "distractors", source).items()
-    }
-    notes = {
-        language: _notes(distractors, language, several, source)
-        for language, several in _by_language(row.get("notes", {}), "notes", source).items()
-    }
-    return DistractorRow(str(row["id"]), texts, distractors, notes)
+    for language, values in distractors.items():
+        check_distractors(texts, language, values, source, distinct=distinct)
+    for language, values in notes.items():
+        if language not in distractors:
+            available = ", ".join(distractors) or "none"
+            raise ValueError(
+                f"{source}: expected notes of one of the distractors ({available}), found some in {language}"
+            )
+        count = len(distractors[language])
+        if not isinstance(values, list) or len(values) != count or not all(isinstance(note, str) for note in values):
+            expected = f"expected one for each of {count} distractors"
+            raise ValueError(f"{source}: notes in {language}: {expected}, found {values!r}")
+    as_tuples = ({language: tuple(values) for language, values in part.items()} for part in (distractors, notes))
+    return DistractorRow(str(row["id"]), texts, *as_tuples)
 
 
 def check_distractors(
@@ -89,23 +98,6 @@ def check_distractors(
     return tuple(distractors)
 
 
-def _by_language(value: Any, name: str, source: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{source}: expected {name} by language, found {value!r}")
-    return value
-
-
 def _check_text(text: object, source: str) -> None:
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"{source}: expected text, found {text!r}")
-
-
-def _notes(distractors: Mapping[str, tuple[str, ...]], language: str, notes: object, source: str) -> tuple[str, ...]:
-    if language not in distractors:
-        available = ", ".join(distractors) or "none"
-        raise ValueError(f"{source}: expected notes of one of the distractors ({available}), found some in {language}")
-    count = len(distractors[language])
-    if not isinstance(notes, list) or len(notes) != count or not all(isinstance(note, str) for note in notes):
-        expected = f"expected one for each of {count} distractors"
-        raise ValueError(f"{source}: notes in {language}: {expected}, found {notes!r}")
-    return tuple(notes)

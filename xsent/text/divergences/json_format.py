@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xsent.text.divergences.annotated_pair import SIDES, SOURCE, AnnotatedPair, opposite
 
@@ -101,24 +101,6 @@ def from_json(line: str, location: str) -> Divergence:
         ValueError: invalid JSON or fields, an unknown kind, side or label, a side without words, or a wrong number of
             labels; names ``location``.
     """
-    values = _parse_object(line, location)
-    _check_choice(location, "kind", [values["kind"]], (SEED, *KINDS))
-    _check_choice(location, "side", [values["side"]], ("", *SIDES))
-    columns: dict[str, tuple[str, ...]] = {}
-    for side in SIDES:
-        words, labels = (tuple(values[name].split(" ")) for name in (side, f"{side}_labels"))
-        if "" in words:
-            raise ValueError(
-                f"{location}: expected {side} words with single spaces between them, found {values[side]!r}"
-            )
-        if len(labels) != len(words):
-            raise ValueError(f"{location}: expected {len(words)} {side}_labels, one for each word, found {len(labels)}")
-        _check_choice(location, f"{side}_labels", labels, LABELS)
-        columns |= {side: words, f"{side}_labels": labels}
-    return Divergence(**values | columns)
-
-
-def _parse_object(line: str, location: str) -> dict[str, Any]:
     try:
         values = json.loads(line)
     except json.JSONDecodeError as error:
@@ -129,7 +111,19 @@ def _parse_object(line: str, location: str) -> dict[str, Any]:
     for name, value in values.items():
         if not isinstance(value, str):
             raise ValueError(f"{location}: expected text for {name}, found {value!r}")
-    return values
+    _check_choice(location, "kind", [values["kind"]], (SEED, *KINDS))
+    _check_choice(location, "side", [values["side"]], ("", *SIDES))
+    for side in SIDES:
+        words, labels = (tuple(values[name].split(" ")) for name in (side, f"{side}_labels"))
+        if "" in words:
+            raise ValueError(
+                f"{location}: expected {side} words with single spaces between them, found {values[side]!r}"
+            )
+        if len(labels) != len(words):
+            raise ValueError(f"{location}: expected {len(words)} {side}_labels, one for each word, found {len(labels)}")
+        _check_choice(location, f"{side}_labels", labels, LABELS)
+        values |= {side: words, f"{side}_labels": labels}
+    return Divergence(**values)
 
 
 def _check_choice(location: str, name: str, values: Sequence[str], choices: Sequence[str]) -> None:

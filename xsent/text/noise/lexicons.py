@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from xsent.text.noise.abbreviation_rules import Element, Rule, Rules, parse_rule, rule_words
-from xsent.text.noise.abbreviations import Abbreviations
-from xsent.text.noise.acronyms import Acronyms
-from xsent.text.noise.contractions import Contractions
+from xsent.text.noise.abbreviations import Abbreviations, Acronyms
 from xsent.text.noise.slang import Slang
 from xsent.text.noise.tokenizer import split_pieces
-from xsent.text.noise.word_substitutions import Calendar, Confusions
+from xsent.text.noise.word_substitutions import Calendar, Confusions, Contractions
 from xsent.text.text_lines import numbered_lines
 from xsent.text.word_lists import load_sections
 

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from xsent.text.noise.abbreviation_rules import apply_rules
-from xsent.text.noise.abbreviations import abbreviate
-from xsent.text.noise.acronyms import toggle_acronyms
+from xsent.text.noise.abbreviations import abbreviate, toggle_acronyms
 from xsent.text.noise.characters import butter_fingers, leet_letters, perturb_whitespace
-from xsent.text.noise.contractions import toggle_contractions
 from xsent.text.noise.slang import insert_slang
-from xsent.text.noise.word_substitutions import misspell_words, swap_confused_words, swap_homophones, toggle_date_forms
+from xsent.text.noise.word_substitutions import (
+    misspell_words,
+    swap_confused_words,
+    swap_homophones,
+    toggle_contractions,
+    toggle_date_forms,
+)
 
 
 class Transformation(NamedTuple):

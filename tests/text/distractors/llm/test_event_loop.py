@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from xsent.text.distractors.llm.event_loop import event_loop
+from xsent.text.distractors.llm.event_loop import Loop
 
 
 def test_nothing_goes_on_in_the_thread_when_ctrl_c_ends_the_wait_for_its_end() -> None:
@@ -21,7 +21,7 @@ def test_nothing_goes_on_in_the_thread_when_ctrl_c_ends_the_wait_for_its_end() -
             going_on.set()
 
     def interrupted() -> None:
-        with event_loop() as loop:
+        with Loop() as loop:
             loop.start(slow_to_end())
             loop.run(asyncio.sleep(0))  # it has begun
             signal.setitimer(signal.ITIMER_REAL, 0.1)
@@ -40,7 +40,7 @@ def test_ctrl_c_ends_a_wait_whichever_thread_the_system_tells_of_it() -> None:
     def interrupt() -> None:
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
-    with event_loop() as loop:
+    with Loop() as loop:
         timer = threading.Timer(0.1, interrupt)
         timer.start()
         start = time.monotonic()

@@ -409,11 +409,7 @@ def test_an_endpoint_that_stops_answering_stops_the_run(maker: Maker, endpoint: 
 
 FATAL = {
     "400": (error(400, "bad"), ValueError, r"answered 400 \(bad\)"),
-    "401": (
-        error(401, f"Incorrect API key provided: {KEY}."),
-        PermissionError,
-        r"401 \(Incorrect.*OPENAI_API_KEY",
-    ),
+    "401": (error(401, f"Incorrect API key provided: {KEY}."), PermissionError, r"401 \(Incorrect.*OPENAI_API_KEY"),
     "401 raw": (lambda payload: Reply(f"who is {KEY}?", 401), PermissionError, r"who is \*\*\*\?"),
     "403": (error(403), PermissionError, "may not use model-1"),
     "404": (error(404, "The model does not exist"), ValueError, "found model model-1"),

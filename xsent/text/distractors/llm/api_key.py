@@ -13,11 +13,7 @@ MIN_LENGTH = 8
 
 
 class Secrets:
-    """Masks keys and passwords in texts.
-
-    Args:
-        values: keys and passwords.
-    """
+    """Masks keys and passwords in texts."""
 
     def __init__(self, *values: str) -> None:
         forms = {

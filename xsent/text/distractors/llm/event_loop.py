@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -15,10 +14,21 @@ WAKE_INTERVAL = 0.2  # seconds
 
 
 class Loop:
-    """An event loop in a thread."""
+    """An event loop in a new thread; unfinished tasks are cancelled at the end of the context."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="xsent-event-loop", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self.cancel()
+        finally:  # also after Ctrl-C: the thread must end before its files are closed
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     def start(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Start a coroutine; the future gets its result."""
@@ -39,24 +49,6 @@ def result_of(future: Future[T]) -> T:
     while not wait([future], timeout=WAKE_INTERVAL).done:
         pass
     return future.result()
-
-
-@contextmanager
-def event_loop() -> Iterator[Loop]:
-    """Event loop in a new thread; unfinished tasks are cancelled at the end."""
-    loop = asyncio.new_event_loop()
-    thread = Thread(target=loop.run_forever, name="xsent-event-loop", daemon=True)
-    thread.start()
-    handle = Loop(loop)
-    try:
-        yield handle
-    finally:
-        try:
-            handle.cancel()
-        finally:  # also after Ctrl-C: the thread must end before its files are closed
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
 
 
 async def _cancel_all() -> None:

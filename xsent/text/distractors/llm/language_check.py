@@ -13,11 +13,7 @@ NO_LANGUAGE = "zxx"  # py3langid's label of numbers and signs
 
 
 def unsupported_languages(languages: Iterable[str]) -> set[str]:
-    """The languages that py3langid does not know.
-
-    Raises:
-        ImportError: py3langid is not installed.
-    """
+    """The languages that py3langid does not know; ``ImportError`` if it is not installed."""
     return set(languages) - _labels()
 
 
@@ -28,12 +24,8 @@ def detect_other_language(distractor: str, text: Text, *, threshold: float) -> s
     more probable than the expected one, and must not be the one detected for the original.
 
     Args:
-        distractor: to check.
-        text: its original, and the language of both; one that py3langid does not know is not checked.
+        text: the original, and the ISO 639-3 code of both; a language that py3langid does not know is not checked.
         threshold: minimum probability of the detected language, normalised over these two languages.
-
-    Returns:
-        ISO 639-3.
 
     Source:
         py3langid's naive Bayes (Lui & Baldwin 2012), whose probabilities allow for the length of a text.
@@ -42,18 +34,14 @@ def detect_other_language(distractor: str, text: Text, *, threshold: float) -> s
         return None
     probabilities = _probabilities(distractor)
     best = max(probabilities, key=probabilities.__getitem__)
-    if best in (text.language, NO_LANGUAGE) or best == _most_probable(text.text):
+    original = _probabilities(text.text)
+    if best in (text.language, NO_LANGUAGE, max(original, key=original.__getitem__)):
         return None
     share = probabilities[best] / (probabilities[best] + probabilities[text.language])
     return best if share >= threshold else None
 
 
 @lru_cache(maxsize=1024)  # the distractors of a text follow each other
-def _most_probable(text: str) -> str:
-    probabilities = _probabilities(text)
-    return max(probabilities, key=probabilities.__getitem__)
-
-
 def _probabilities(text: str) -> dict[str, float]:
     """By ISO 639-3 code; members of a macrolanguage are summed."""
     probabilities = dict.fromkeys([*_labels(), NO_LANGUAGE], 0.0)

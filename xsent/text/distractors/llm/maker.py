@@ -17,7 +17,7 @@ from xsent.text.distractors.llm.answers import Rules, parse_distractors
 from xsent.text.distractors.llm.api_key import check_address, read_key
 from xsent.text.distractors.llm.budget import NO_USAGE, Limits, Prices, Spending, Usage, add_usage, with_cost
 from xsent.text.distractors.llm.client import Client, NoAnswerError, Patience, max_completion_tokens, upper_bound
-from xsent.text.distractors.llm.event_loop import event_loop, result_of
+from xsent.text.distractors.llm.event_loop import Loop, result_of
 from xsent.text.distractors.llm.language_check import unsupported_languages
 from xsent.text.distractors.llm.ledger import Answer, Ledger
 from xsent.text.distractors.llm.prompt import Call, Text, check_prompt
@@ -278,7 +278,7 @@ class LlmMaker:
                 concurrency=self.concurrency,
                 patience=self.patience,
             )
-            with event_loop() as loop:
+            with Loop() as loop:
                 try:
                     yield {text: loop.start(self._outcome(text, client)) for text in texts}
                 except (ValueError, OSError):
