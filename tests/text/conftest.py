@@ -1,7 +1,5 @@
 """A small WordNet, and seeds of the shared data."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 

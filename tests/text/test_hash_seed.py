@@ -1,7 +1,5 @@
 """Noise, lexicon digests and divergences do not depend on PYTHONHASHSEED."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

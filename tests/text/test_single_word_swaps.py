@@ -1,7 +1,5 @@
 """Which word differs, and what it is: by rule, on sentences cut by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from xsent.text.english.entities import Names
 from xsent.text.xsimpp_negatives import CAUSALITY, ENTITY, ERROR_TYPES, NUMBER, Augmentation, augment
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,16 +72,17 @@ def test_without_sentences_the_pipeline_is_not_called() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("tags", "changed", "message"),
     [
-        ({"text": "dogs"}, "expected the words 'Cats sleep .', found 'dogs dogs dogs'"),
-        ({"xpos": None}, "expected a tag for each word, found none for 'Cats' in 'Cats sleep .'"),
-        ({"head": None}, "expected a head for each word, found none for 'Cats' in 'Cats sleep .'"),
+        ("treebank", {"text": "dogs"}, "expected the words 'Cats sleep .', found 'dogs dogs dogs'"),
+        ("treebank", {"xpos": None}, "expected a tag for each word, found none for 'Cats' in 'Cats sleep .'"),
+        ("treebank", {"head": None}, "expected a head for each word, found none for 'Cats' in 'Cats sleep .'"),
+        ("universal", {}, "expected a tag for each word, found none for 'Cats'"),  # the treebank's is no universal one
     ],
 )
-def test_annotation_that_does_not_fit_the_words_is_an_error(changed: dict[str, object], message: str) -> None:
+def test_annotation_that_does_not_fit_the_words_is_an_error(tags: str, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        annotator(lambda sentences: document(sentences, **changed)).annotate(SENTENCES[:1], progress=False)
+        annotator(lambda words: document(words, **changed), tags=tags).annotate(SENTENCES[:1], progress=False)
 
 
 def test_without_parse_there_are_no_heads_and_universal_tags_replace_missing_ones() -> None:
@@ -95,17 +94,6 @@ def test_without_parse_there_are_no_heads_and_universal_tags_replace_missing_one
 def test_tags_are_those_of_the_treebank_or_universal(tags: str, expected: str) -> None:
     tagger = annotator(lambda sentences: document(sentences, upos="NOUN"), tags=tags)
     assert tagger.annotate(SENTENCES[:1], progress=False)[0].tags[0] == expected
-
-
-def test_a_word_without_a_universal_tag_is_refused_even_if_the_treebank_has_one() -> None:
-    tagger = annotator(Pipeline(), tags="universal")
-    with pytest.raises(ValueError, match="expected a tag for each word, found none for 'Cats'"):
-        tagger.annotate(SENTENCES[:1], progress=False)
-
-
-def test_other_tags_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"annotator\.tags='penn': expected treebank or universal"):
-        annotator(Pipeline(), tags="penn")
 
 
 def test_a_pipeline_that_joins_sentences_is_refused() -> None:
@@ -121,9 +109,16 @@ def test_batch_and_models_decide_the_digest() -> None:
     assert StanzaAnnotator(Pipeline(), parse=True, tags="treebank", batch_size=2, version="others").digest() != digest
 
 
-def test_a_batch_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"annotator\.batch_size=0: expected an integer of at least 1"):
-        annotator(Pipeline(), batch_size=0)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tags": "penn"}, r"annotator\.tags='penn': expected treebank or universal"),
+        ({"batch_size": 0}, r"annotator\.batch_size=0: expected an integer of at least 1"),
+    ],
+)
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        annotator(Pipeline(), **options)
 
 
 def load(folder: Path, *, download: bool) -> StanzaAnnotator:

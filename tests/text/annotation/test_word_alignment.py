@@ -1,7 +1,5 @@
 """Links of words: the released matchers' own figures, cases worked out by hand, and properties."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from itertools import pairwise

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path
@@ -87,38 +85,29 @@ def test_opposites_are_never_combined_with_each_other() -> None:
     assert set(distractors) == {"Das ist nicht neu.", "Das ist alt."}
 
 
-def test_an_unknown_language_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(ValueError, match=r"no rules for jpn: expected languages of deu, eng, fra, spa"):
-        maker().check(["deu", "jpn"])
+def test_an_unknown_language_is_refused_before_any_work_with_those_that_are_known() -> None:
+    requests = [Request("1", "deu", "Ja."), Request("2", "jpn", "はい。")]
+    for work in (lambda: maker().check(["deu", "jpn"]), lambda: next(maker().make(requests, progress=False))):
+        with pytest.raises(ValueError, match=r"no rules for jpn: expected languages of deu, eng, fra, spa"):
+            work()
 
 
-def test_an_unknown_language_is_refused_before_any_work() -> None:
-    with pytest.raises(ValueError, match="no rules for jpn"):
-        next(iter(maker().make([Request("1", "deu", "Ja."), Request("2", "jpn", "はい。")], progress=False)))
+KINDS_MESSAGE, COUNT_MESSAGE = "expected some of number, entity", "expected an integer of at least 1"
 
 
-@pytest.mark.parametrize("kinds", [["rhyme"], [], 3, None, "number", ["number", 3], [["number"]]])
-def test_kinds_that_are_none_are_refused(kinds: Any) -> None:
-    with pytest.raises(ValueError, match=rf"maker\.kinds={re.escape(str(kinds))}: expected some of number, entity"):
-        RuleMaker(count=4, seed=1, kinds=kinds, combine=True)
-
-
-@pytest.mark.parametrize("count", [0, 2.5, "x", True, None])
-def test_a_count_that_is_no_whole_number_above_zero_is_refused(count: Any) -> None:
-    with pytest.raises(ValueError, match=rf"maker\.count={count}: expected an integer of at least 1"):
-        maker(count=count)
-
-
-@pytest.mark.parametrize("seed", [-1, 2.5, None])
-def test_a_seed_that_is_no_whole_number_is_refused(seed: Any) -> None:
-    with pytest.raises(ValueError, match=rf"maker\.seed={seed}: expected an integer of at least 0"):
-        maker(seed=seed)
-
-
-@pytest.mark.parametrize("combine", [3, "yes", None])
-def test_whether_to_combine_is_true_or_false(combine: Any) -> None:
-    with pytest.raises(ValueError, match=rf"maker\.combine={combine}: expected true or false"):
-        maker(combine=combine)
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        *(("kinds", kinds, KINDS_MESSAGE) for kinds in (["rhyme"], [], 3, None, "number", ["number", 3], [["number"]])),
+        *(("count", count, COUNT_MESSAGE) for count in (0, 2.5, "x", True, None)),
+        *(("seed", seed, "expected an integer of at least 0") for seed in (-1, 2.5, None)),
+        *(("combine", combine, "expected true or false") for combine in (3, "yes", None)),
+    ],
+)
+def test_a_value_of_another_type_or_range_is_refused(name: str, value: Any, message: str) -> None:
+    values = {"count": 4, "seed": 1, "kinds": KINDS, "combine": True, name: value}
+    with pytest.raises(ValueError, match=rf"maker\.{name}={re.escape(str(value))}: {message}"):
+        RuleMaker(**values)
 
 
 def test_the_difference_of_two_sentences_is_of_whole_words_without_the_signs_around_them() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from xsent.text.distractors.rules.edits import apply_edits

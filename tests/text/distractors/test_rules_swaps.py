@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 import re
 
@@ -48,6 +46,16 @@ CASES = [
     ("spa", "antonym", "Un hombre feliz.", "Un hombre infeliz."),
     ("spa", "antonym", "Una pequeña ciudad.", "Una gran ciudad."),
     ("spa", "function_word", "Comió después del juego.", "Comió antes del juego."),
+    ("fra", "antonym", "Un ancien hôpital.", "Un nouvel hôpital."),  # its form before a vowel
+    ("fra", "antonym", "Un ancien roi.", "Un nouveau roi."),
+    ("fra", "antonym", "Il vit à l’est.", "Il vit à l’ouest."),  # curly apostrophes stay curly
+    ("fra", "entity", "Il vient d'Italie.", "Il vient d'Espagne."),
+    ("fra", "entity", "Il vit au Portugal.", "Il vit au Japon."),
+    ("spa", "entity", "España y Francia.", "España y Alemania."),
+    ("deu", "entity", "Die Grenze Berlins.", "Die Grenze Paris'."),  # the genitive
+    ("deu", "entity", "Die Grenze Polens.", "Die Grenze Frankreichs."),
+    ("deu", "function_word", "Immer kommt er.", "Nie kommt er."),  # the capital of a sentence
+    ("spa", "function_word", "Siempre canta.", "Rara vez canta."),
 ]
 
 
@@ -68,6 +76,10 @@ LEFT_ALONE = [
     ("eng", "antonym", "He said nothing."),  # no "that"
     ("spa", "function_word", "Duerme cerca de las 9:30."),  # mucho más de las 9:30
     ("fra", "function_word", "Il vient tous les jours."),  # a fixed expression
+    ("eng", "function_word", "Around 1990 it rained."),  # no amount
+    ("fra", "function_word", "La plupart des animaux."),  # Très peu de animaux
+    ("deu", "antonym", "Er las das Große Buch."),  # a name
+    ("fra", "antonym", "Elle lit Le Grand Meaulnes."),
 ]
 
 
@@ -143,70 +155,37 @@ def test_what_would_come_out_wrong_is_find_fixed_expressions(language: str, sent
     assert maker.distractors(sentence, language) == {}
 
 
-def test_the_opposite_of_very_fits_every_word_that_very_fits() -> None:
-    assert swap("Duerme muy bien, muy alto.", "spa", "function_word") == {"Duerme muy bien, demasiado alto."}
-    assert swap("Un roi très bon.", "fra", "function_word") == {"Un roi trop bon."}
+@pytest.mark.parametrize(
+    ("language", "sentence", "expected"),
+    [
+        ("spa", "Duerme muy bien, muy alto.", "Duerme muy bien, demasiado alto."),  # of "muy" before any word
+        ("fra", "Un roi très bon.", "Un roi trop bon."),
+        ("eng", "Around 300 came.", "Far more than 300 came."),
+        ("fra", "La plupart des lois.", "Très peu de lois."),
+    ],
+)
+def test_a_function_word_has_a_single_opposite(language: str, sentence: str, expected: str) -> None:
+    assert swap(sentence, language, "function_word") == {expected}
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "form"),
+    [
+        ("fra", "Il vient d'Italie.", r"Il vient d'[AEIOUÉ].*\."),  # the elision
+        ("fra", "Il vit au Portugal.", "(?!.*(?:France|Italie)).*"),  # the article
+        ("spa", "España y Francia.", "(?!.* y I).*"),  # "y" before its own sounds
+        ("deu", "Von Polen nach Spanien.", "(?!Von Polen nach Polen).*"),  # not the name that is in the sentence
+    ],
+)
+def test_a_name_fits_the_words_around_it(language: str, sentence: str, form: str) -> None:
+    distractors = swap(sentence, language, "entity")
+    assert [text for text in distractors if not re.fullmatch(form, text)] == []
 
 
 def test_expressions_that_overlap_are_both_find_fixed_expressions() -> None:
     sentence = "Elle dort après avoir été aidée."
     expressions = [sentence[start:end] for start, end in find_fixed_expressions(sentence, "fra")]
     assert expressions == ["après avoir", "avoir été"]
-
-
-def test_years_and_times_are_no_amounts() -> None:
-    assert swap("Around 1990 it rained.", "eng", "function_word") == set()
-    assert swap("Around 300 came.", "eng", "function_word") == {"Far more than 300 came."}
-
-
-def test_french_countries_keep_their_elision() -> None:
-    distractors = swap("Il vient d'Italie.", "fra", "entity")
-    assert "Il vient d'Espagne." in distractors
-    assert all(re.fullmatch(r"Il vient d'[AEIOUÉ].*\.", text) for text in distractors)
-
-
-def test_a_french_group_that_ends_in_de_stands_before_no_vowel() -> None:
-    assert swap("La plupart des lois.", "fra", "function_word") == {"Très peu de lois."}
-    assert swap("La plupart des animaux.", "fra", "function_word") == set()
-
-
-def test_french_adjectives_take_their_form_before_a_vowel() -> None:
-    assert "Un nouvel hôpital." in swap("Un ancien hôpital.", "fra", "antonym")
-    assert "Un nouveau roi." in swap("Un ancien roi.", "fra", "antonym")
-
-
-def test_french_countries_are_put_for_those_of_the_same_article() -> None:
-    assert "Il vit au Japon." in swap("Il vit au Portugal.", "fra", "entity")
-    assert not any("France" in text or "Italie" in text for text in swap("Il vit au Portugal.", "fra", "entity"))
-
-
-def test_spanish_y_stays_before_its_own_sounds() -> None:
-    distractors = swap("España y Francia.", "spa", "entity")
-    assert "España y Alemania." in distractors
-    assert not any(" y I" in text for text in distractors)
-
-
-def test_german_names_keep_their_genitive() -> None:
-    assert "Die Grenze Paris'." in swap("Die Grenze Berlins.", "deu", "entity")
-    assert "Die Grenze Frankreichs." in swap("Die Grenze Polens.", "deu", "entity")
-
-
-def test_a_word_that_begins_a_sentence_keeps_its_capital() -> None:
-    assert "Nie kommt er." in swap("Immer kommt er.", "deu", "function_word")
-    assert "Rara vez canta." in swap("Siempre canta.", "spa", "function_word")
-
-
-def test_a_capital_within_a_sentence_is_a_name_and_find_fixed_expressions() -> None:
-    assert swap("Er las das Große Buch.", "deu", "antonym") == set()
-    assert swap("Elle lit Le Grand Meaulnes.", "fra", "antonym") == set()
-
-
-def test_a_name_that_the_sentence_has_already_is_not_put_in_again() -> None:
-    assert "Von Polen nach Polen." not in swap("Von Polen nach Spanien.", "deu", "entity")
-
-
-def test_curly_apostrophes_stay_curly() -> None:
-    assert "Il vit à l’ouest." in swap("Il vit à l’est.", "fra", "antonym")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

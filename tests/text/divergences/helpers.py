@@ -1,7 +1,5 @@
 """Small seed pairs, and a small WordNet in the format of the real one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -71,8 +71,9 @@ def test_without_a_file_of_links_pairs_have_none_and_are_checked_alike(tmp_path:
     assert list(read_annotated(english, french, None)) == [replace(pair, links=()) for pair in linked]
     english.write_text(ENGLISH.replace("s2", "s1"), encoding="utf-8")
     french.write_text(FRENCH.replace("s2", "s1"), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"s\.en\.conllu:8: expected every sent_id once, found 's1' again"):
-        list(read_annotated(english, french, None))
+    for files in ((english, french, None), (english, french, links)):
+        with pytest.raises(ValueError, match=r"s\.en\.conllu:8: expected every sent_id once, found 's1' again"):
+            list(read_annotated(*files))
 
 
 def test_a_unicode_line_separator_ends_no_line(tmp_path: Path) -> None:
@@ -113,12 +114,6 @@ def test_a_broken_source_file_is_named_with_its_line(tmp_path: Path, old: str, n
 def test_links_that_do_not_fit_are_named_with_their_line(tmp_path: Path, links: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         list(read_annotated(*written(tmp_path, links=links)))
-
-
-def test_an_id_that_occurs_twice_is_an_error(tmp_path: Path) -> None:
-    twice = (text.replace("s2", "s1") for text in (ENGLISH, FRENCH))
-    with pytest.raises(ValueError, match=r"s.en.conllu:8: expected every sent_id once, found 's1' again"):
-        list(read_annotated(*written(tmp_path, *twice)))
 
 
 def test_broken_utf8_is_named_with_its_line(tmp_path: Path) -> None:

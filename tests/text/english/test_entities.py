@@ -1,7 +1,5 @@
 """Entities keep their kind."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

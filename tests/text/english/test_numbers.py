@@ -1,7 +1,5 @@
 """Numbers keep their form: every expectation is a pattern written by hand."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Negation on a table of hand-written cases."""
 
-from __future__ import annotations
-
 import pytest
 
 from xsent.text.english.polarity import invert_polarity

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from xsent.text.english.tokens import replace_span, starts_sentence, takes_an, tokenize

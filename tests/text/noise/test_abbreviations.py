@@ -1,7 +1,5 @@
 """``abr1`` against a plain loop over its list, hand-written rules of ``abr2``, and acronyms of ``abr3``."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from pathlib import Path

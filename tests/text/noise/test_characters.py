@@ -1,7 +1,5 @@
 """Character noise: rates, case, and text that is not English."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from functools import partial

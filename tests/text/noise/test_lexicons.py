@@ -1,7 +1,5 @@
 """The bundled lists, and what is wrong with a folder of NL-Augmenter's files."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Noiser: plans of the mixture, random streams, replay of the released script, processes, bad values."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import subprocess

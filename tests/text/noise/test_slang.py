@@ -1,7 +1,5 @@
 """``slng``: parts of speech by rules, capitals and plurals."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """Pieces of English as spaCy's rules cut it, and that none of it is lost."""
 
-from __future__ import annotations
-
 import gzip
 import time
 from pathlib import Path

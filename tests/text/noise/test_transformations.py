@@ -1,7 +1,5 @@
 """All transformations against the outputs and test cases of the released ones."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``homo``, ``cont``, ``dysl``, ``spel`` and ``week``: matches, rates and draws."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """An endpoint, and makers that ask it with the values of ``conf/job/distract/maker/llm.yaml`` and short waits."""
 
-from __future__ import annotations
-
 import copy
 import json
 import logging

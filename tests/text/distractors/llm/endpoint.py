@@ -1,7 +1,5 @@
 """A real HTTP server that answers as endpoints do, and as they should not."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading
