@@ -6,6 +6,8 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 
+from xsent.text.english.tokens import match_case
+
 CASINGS = ("keep", "lower")
 # Letters with their combining marks (Arabic vowel signs, decomposed accents). Hyphens and apostrophes end a word:
 # "l'homme" is "l" and "homme", and becomes "l'man".
@@ -42,15 +44,9 @@ def switch_words(
         drawn = [rng.choice(matches)]
     pieces, end = [], 0
     for match in drawn:
-        translation = rng.choice(dictionary[match.group().lower()])
-        pieces += [sentence[end : match.start()], _apply_casing(translation, match.group(), casing)]
+        word = rng.choice(dictionary[match.group().lower()])
+        if casing == "keep":
+            word = match_case(word, match.group(), upper=True)
+        pieces += [sentence[end : match.start()], word]
         end = match.end()
     return "".join([*pieces, sentence[end:]])
-
-
-def _apply_casing(word: str, original: str, casing: str) -> str:
-    if casing == "lower" or not original[0].isupper():
-        return word
-    if len(original) > 1 and original.isupper():
-        return word.upper()
-    return word[0].upper() + word[1:]

@@ -1,4 +1,4 @@
-"""Type and range checks of config values; errors name the option."""
+"""Type and range checks of config values: each raises ``ValueError`` that names the option."""
 
 from __future__ import annotations
 
@@ -7,37 +7,31 @@ from typing import TypeGuard
 
 
 def check_integer(name: str, value: object, *, minimum: int) -> None:
-    """Raise ``ValueError`` unless the value is an integer of at least ``minimum``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
         raise ValueError(f"{name}={value}: expected an integer of at least {minimum}")
 
 
 def check_number(name: str, value: object, *, minimum: float = 0) -> None:
-    """Raise ``ValueError`` unless the value is a finite number of at least ``minimum``."""
     if not is_number(value) or value < minimum:
         raise ValueError(f"{name}={value}: expected a number of at least {minimum:g}")
 
 
 def check_share(name: str, value: object) -> None:
-    """Raise ``ValueError`` unless the value is a number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name}={value!r}: expected a number from 0 to 1")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raise ``ValueError`` unless the value is one of the choices."""
     if value not in choices:
         raise ValueError(f"{name}={value!r}: expected {' or '.join(choices)}")
 
 
 def check_string(name: str, value: object) -> None:
-    """Raise ``ValueError`` unless the value is a string."""
     if not isinstance(value, str):
         raise ValueError(f"{name}={value}: expected a string, found {type(value).__name__}")
 
 
 def check_boolean(name: str, value: object) -> None:
-    """Raise ``ValueError`` unless the value is a boolean."""
     if not isinstance(value, bool):
         raise ValueError(f"{name}={value}: expected true or false")
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Postfix, Prefix
 
-from xsent.text.annotation.annotator import Annotator
+from xsent.text.annotation.annotator import StanzaAnnotator
 
 SWAP, ADDITION, REMOVAL = "swap", "addition", "removal"
 
@@ -45,9 +45,6 @@ def find_single_token_change(original: str, changed: str) -> Change | None:
     if old and old[1:] == new:
         return Change(REMOVAL, position, old[0], "")
     return None
-
-
-# ---- the word within the token
 
 
 def split_token(token: str, language: str) -> list[str]:
@@ -102,10 +99,9 @@ def swapped_words(change: Change, language: str) -> tuple[str, str]:
     return before, after
 
 
-# ---- its part of speech
-
-
-def tag_swaps(swaps: Sequence[tuple[str, Change]], language: str, annotator: Annotator, *, progress: bool) -> list[str]:
+def tag_swaps(
+    swaps: Sequence[tuple[str, Change]], language: str, annotator: StanzaAnnotator, *, progress: bool
+) -> list[str]:
     """Universal tag of each original's swapped word; PUNCT if only punctuation differs.
 
     Source:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from xsent.data.test_sets.clsd import ClsdSet
 from xsent.data.test_sets.clsd_swap_tables import AnnotatedSwap, read_table, swap_tables
 from xsent.distributed import rank
-from xsent.text.annotation.annotator import UNIVERSAL_TAGS, Annotator
+from xsent.text.annotation.annotator import UNIVERSAL_TAGS, StanzaAnnotator
 from xsent.text.single_word_swaps import SWAP, Change, find_single_token_change, swapped_words, tag_swaps
 
 log = logging.getLogger(__name__)
 
-Tagger = Callable[..., Annotator]  # ``language=``, ISO 639-3 -> an annotator of universal tags
+Tagger = Callable[..., StanzaAnnotator]  # ``language=``, ISO 639-3 -> an annotator of universal tags
 
 OTHER_LANGUAGE = {"deu": "fra", "fra": "deu"}
 _DETAILS = re.compile(r"Swap: '(.*)' with '(.*)'")

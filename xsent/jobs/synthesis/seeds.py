@@ -27,7 +27,7 @@ from xsent.jobs.bitext_reader import BitextReader, Columns
 from xsent.jobs.checks import check_choices, check_counts
 from xsent.languages import to_iso639_3
 from xsent.similarity import pairwise_cos_sim
-from xsent.text.annotation.annotator import Annotation, Annotator
+from xsent.text.annotation.annotator import Annotation, StanzaAnnotator
 from xsent.text.annotation.moses_tokenizer import moses_words
 from xsent.text.divergences.annotated_pair import AnnotatedPair, check_pair
 from xsent.text.seed_selection import NoiseFilter, rank_rows
@@ -293,7 +293,7 @@ def _embed(texts: list[str], embedder: Embedder, cache: Path) -> NDArray[np.floa
     return embeddings.astype(np.float32, copy=False)
 
 
-def annotate(sentences: Sequence[tuple[str, ...]], annotator: Annotator, cache: Path) -> list[Annotation]:
+def annotate(sentences: Sequence[tuple[str, ...]], annotator: StanzaAnnotator, cache: Path) -> list[Annotation]:
     """Tags and heads of each sentence, resuming from the cache."""
     tool = partial(annotator.annotate, progress=False)
     rows = _cached_json(sentences, "annotation", annotator.digest(), cache, tool, " ".join)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import langcodes
 from tqdm import tqdm
@@ -39,21 +39,9 @@ class Annotation(NamedTuple):
     heads: tuple[int, ...]  # (T,) 0-based head of each word, -1 for the root; empty if not parsed
 
 
-class Annotator(Protocol):
-    """Tags and parses pre-tokenized sentences without changing their words."""
-
-    def annotate(self, sentences: Sequence[tuple[str, ...]], *, progress: bool) -> list[Annotation]:
-        """Tags and heads of each sentence, in order."""
-        ...
-
-    def digest(self) -> str:
-        """Hex digest of everything that decides the annotation: models, version, batch size."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class StanzaAnnotator:
-    """Stanza pipeline (Qi et al. 2020, arXiv:2003.07082) on pre-tokenized sentences."""
+    """Stanza pipeline (Qi et al. 2020, arXiv:2003.07082) on pre-tokenized sentences; their words never change."""
 
     pipeline: Callable[[list[list[str]]], Any]  # maps lists of words to a document with as many sentences
     parse: bool  # whether the pipeline gives heads

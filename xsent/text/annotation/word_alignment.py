@@ -18,9 +18,6 @@ Match = Callable[[Vectors, Vectors], Links]
 _GOLD_LINK = re.compile(r"(\d+)([-p])(\d+)", re.ASCII)
 
 
-# ---- matchers
-
-
 def argmax_links(source: Vectors, target: Vectors, *, distortion: float) -> Links:
     """Link rows that are each other's nearest neighbour; of equally near rows, the first.
 
@@ -100,9 +97,6 @@ def _mutual_best(similarity: Vectors) -> NDArray[np.bool_]:
     return best
 
 
-# ---- from pieces to words
-
-
 def link_words(
     source: Vectors,
     target: Vectors,
@@ -121,9 +115,6 @@ def link_words(
     links = match(source, target)
     words = zip(source_words[links[:, 0]].tolist(), target_words[links[:, 1]].tolist(), strict=True)
     return tuple(sorted(set(words)))
-
-
-# ---- evaluation against manual links
 
 
 class GoldLinks(NamedTuple):

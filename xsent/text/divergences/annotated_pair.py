@@ -56,21 +56,16 @@ def check_pair(pair: AnnotatedPair, location: str) -> None:
                 raise ValueError(
                     f"{location}: expected a word without white space, found {word!r}, {side} word {number}"
                 )
-    _check_count(location, "tags", pair.tags, pair, SOURCE)
-    _check_count(location, "heads", pair.heads, pair, SOURCE)
-    if pair.target_tags:
-        _check_count(location, "tags", pair.target_tags, pair, TARGET)
+    columns = [("tags", pair.tags, SOURCE), ("heads", pair.heads, SOURCE), ("tags", pair.target_tags, TARGET)]
+    for name, values, side in columns if pair.target_tags else columns[:2]:
+        expected = len(pair.words(side))
+        if len(values) != expected:
+            raise ValueError(f"{location}: expected {expected} {name}, one for each {side} word, found {len(values)}")
     _check_tree(location, pair.heads)
     for source, target in pair.links:
         if not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):
-            expected = f"0-0 to {len(pair.source) - 1}-{len(pair.target) - 1}"
-            raise ValueError(f"{location}: expected links from {expected}, found {source}-{target}")
-
-
-def _check_count(location: str, name: str, values: Sequence[object], pair: AnnotatedPair, side: str) -> None:
-    expected = len(pair.words(side))
-    if len(values) != expected:
-        raise ValueError(f"{location}: expected {expected} {name}, one for each {side} word, found {len(values)}")
+            last = f"{len(pair.source) - 1}-{len(pair.target) - 1}"
+            raise ValueError(f"{location}: expected links from 0-0 to {last}, found {source}-{target}")
 
 
 def _check_tree(location: str, heads: Sequence[int]) -> None:

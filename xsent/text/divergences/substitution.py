@@ -11,6 +11,7 @@ from xsent.text.divergences.annotated_pair import SOURCE, AnnotatedPair
 from xsent.text.divergences.json_format import Divergence, Reason, make_change
 from xsent.text.divergences.ranker import Blank, Ranker
 from xsent.text.divergences.wordnet import WordNet, part_of_speech
+from xsent.text.english.tokens import match_case
 from xsent.text.word_lists import load_word_sets
 
 
@@ -78,7 +79,7 @@ class _Draft:
 
     def replace(self, position: int, word: str) -> None:
         old = self.words[position]
-        self.words[position] = _match_case(word, old)
+        self.words[position] = match_case(word, old, upper=True)
         self.notes[position] = f"{old} > {self.words[position]}"
 
     def finish(self, kind: str) -> Divergence | Reason:
@@ -86,9 +87,3 @@ class _Draft:
             return self.reason
         note = ", ".join(self.notes[position] for position in sorted(self.notes))
         return make_change(self.pair, kind, SOURCE, self.words, self.notes, note)
-
-
-def _match_case(new: str, old: str) -> str:
-    if len(old) > 1 and old.isupper():
-        return new.upper()
-    return new.capitalize() if old[0].isupper() else new

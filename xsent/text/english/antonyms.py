@@ -24,15 +24,12 @@ def replace_with_antonyms(sentence: str) -> list[str]:
         start, end = match.span()
         if any(start < fixed_end and fixed_start < end for fixed_start, fixed_end in fixed):
             continue
-        if match.group().islower() or _is_plain_start(sentence, start, end):
+        # "Northern Rock" is a name even at the start of a sentence.
+        is_plain_start = starts_sentence(sentence, start) and not re.match(r" [A-Z]", sentence[end:])
+        if match.group().islower() or is_plain_start:
             antonym = match_case(antonyms[match.group().lower()], match.group())
             variants.append(replace_span(sentence, start, end, antonym))
     return variants
-
-
-def _is_plain_start(sentence: str, start: int, end: int) -> bool:
-    # "Northern Rock" is a name even at the start of a sentence.
-    return starts_sentence(sentence, start) and not re.match(r" [A-Z]", sentence[end:])
 
 
 @cache

@@ -99,9 +99,6 @@ class NameCollector:
         return names
 
 
-# ---- runs of capitalised words
-
-
 @dataclass(frozen=True)
 class _Run:
     """Words ``[first, last)`` of a sentence, which are one name or several."""
@@ -182,9 +179,6 @@ def _strip_genitive(text: str) -> str:
     return re.sub(r"['’]s?$", "", text)
 
 
-# ---- classification
-
-
 def _recognize(sentence: str, kind_of: Mapping[str, str]) -> Iterator[Entity]:
     for run in _runs(sentence):
         # The first word of a sentence counts only if it is a known name.
@@ -213,7 +207,6 @@ def _begins_with_name(run: _Run, kind_of: Mapping[str, str]) -> bool:
 
 
 def _match_name(run: _Run, kind_of: Mapping[str, str]) -> Entity | None:
-    """The run as one name."""
     name = run.name
     has_hint = run.before.lower() in _WORDS["before ambiguous"] or run.after().isdigit()
     if name in _WORDS["ambiguous"] and not has_hint:

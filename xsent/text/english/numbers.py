@@ -100,9 +100,6 @@ def _numbers(sentence: str) -> Iterator[Number]:
         yield Number(*match.span("word"), choice_sampler(_ORDINALS if match["word"] != "twelfth" else _ORDINALS[:-1]))
 
 
-# ---- digits
-
-
 def _digit_sampler(sentence: str, match: re.Match[str]) -> Sampler | None:
     before, after = sentence[: match.start()], sentence[match.end() :]
     if match["time"]:
@@ -213,9 +210,6 @@ def digits_sampler(integer: str, fraction: str, *, is_plural: bool) -> Sampler:
         return "".join([*digits, fraction[:1], *(str(rng.randint(low, 9)) for low in lows)])
 
     return sample
-
-
-# ---- words
 
 
 def _number_word_sampler(match: re.Match[str]) -> Sampler:

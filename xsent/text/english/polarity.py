@@ -48,9 +48,6 @@ def invert_polarity(sentence: str) -> list[str]:
     return list(dict.fromkeys(variants))
 
 
-# ---- insertion
-
-
 def _insert_not(sentence: str, words: Sequence[Token]) -> Iterator[str]:
     contract = re.search(r"\w['’](?:t|re|ll|ve|m)\b|\b(?:[Ii]t|[Tt]hat|[Tt]here)['’]s\b", sentence) is not None
     only_verb = _only_past_form(words)
@@ -149,9 +146,6 @@ def _negate_with_do(sentence: str, words: Sequence[Token], i: int, base: str, co
     return replace_span(sentence, words[start].start, words[i].end, f"{_negate(do, contract)} {adverbs}{base}")
 
 
-# ---- removal
-
-
 def _remove_not(sentence: str, words: Sequence[Token]) -> Iterator[str]:
     for i, word in enumerate(words):
         before, after = _previous(words, i) or "", _next(words, i)
@@ -182,9 +176,6 @@ def _remove_do(sentence: str, words: Sequence[Token], first: int, negation: int,
     if starts_sentence(sentence, words[first].start):
         new = match_case(new, words[first].text)
     yield replace_span(sentence, words[first].start, words[i].end, new)
-
-
-# ---- context
 
 
 def _previous(words: Sequence[Token], i: int) -> str | None:

@@ -31,7 +31,6 @@ class Token(NamedTuple):
 
 
 def tokenize(sentence: str) -> list[Token]:
-    """Words and signs in order."""
     return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(sentence)]
 
 
@@ -60,6 +59,8 @@ def takes_an(text: str) -> bool:
     return text[:1].lower() in "aeiou" and _CONSONANT_SOUND.match(text) is None
 
 
-def match_case(new: str, old: str) -> str:
-    """``new``, capitalised if ``old`` is."""
+def match_case(new: str, old: str, *, upper: bool = False) -> str:
+    """``new``, capitalised if ``old`` is; with ``upper`` also all in capitals."""
+    if upper and len(old) > 1 and old.isupper():
+        return new.upper()
     return new[:1].upper() + new[1:] if old[:1].isupper() else new

@@ -28,7 +28,7 @@ _SHORT = re.compile(r"^[^aeiou]*[aeiou][^aeiouwxy]$")
 def forms(base: str) -> Forms:
     """All forms of a verb; an unlisted verb is regular."""
     past, participle = _irregular().get(base, (_add_ed(base),) * 2)
-    return Forms(base, _third(base), past, participle, _gerund(base))
+    return Forms(base, _THIRD.get(base) or add_s(base), past, participle, _gerund(base))
 
 
 @cache
@@ -57,10 +57,6 @@ def add_s(word: str) -> str:
     if _CONSONANT_Y.search(word):
         return word[:-1] + "ies"
     return word + ("es" if word.endswith(("s", "x", "z", "ch", "sh")) else "s")
-
-
-def _third(base: str) -> str:
-    return _THIRD.get(base) or add_s(base)
 
 
 def _add_ed(base: str) -> str:

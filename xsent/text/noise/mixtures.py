@@ -55,7 +55,6 @@ class Mixture:
     weights: tuple[float, ...]  # probability of each factor
 
     def plan(self, seed: int, key: int) -> Plan:
-        """The plan of one sentence, independent of all others."""
         # One hash gives all draws in 3 us, and most sentences need only the first; seeding a generator takes 5 us.
         draws = _DRAWS.unpack(shake_128(b"%d %d" % (seed, key)).digest(_DRAWS.size))
         threshold = round(self.selection * 2**32)

@@ -33,7 +33,8 @@ def is_adjective(pieces: Sequence[Piece], i: int) -> bool:
     """Whether piece ``i``, a possible adjective, is one: after a word that precedes adjectives, or before a noun."""
     before = _previous(pieces, i)
     if before in _WORDS["articles"]:
-        return _is_content_word(pieces, i + 1)  # "the poor" and "a cold" are nouns
+        after = pieces[i + 1].text.lower() if i + 1 < len(pieces) else ""
+        return after[:1].isalpha() and after not in _FUNCTION_WORDS  # "the poor" and "a cold" are nouns
     return before in _WORDS["before adjectives"] or not is_verb(pieces, i)
 
 
@@ -47,10 +48,6 @@ def starts_sentence(pieces: Sequence[Piece], i: int) -> bool:
 
 def _previous(pieces: Sequence[Piece], i: int) -> str:
     return pieces[i - 1].text.lower() if i else ""
-
-
-def _is_content_word(pieces: Sequence[Piece], i: int) -> bool:
-    return i < len(pieces) and pieces[i].text[0].isalpha() and pieces[i].text.lower() not in _FUNCTION_WORDS
 
 
 @cache

@@ -54,7 +54,6 @@ class Contractions:
 
     @cached_property
     def full_pattern(self) -> re.Pattern[str]:
-        """Any full form before a blank."""
         return self._compile(self.short, lookahead="(?= )")
 
     def replace(self, pattern: re.Pattern[str], forms: Mapping[str, str], sentence: str) -> str:

@@ -49,7 +49,9 @@ def parse_distractors(answer: str, text: Text, count: int, rules: Rules) -> tupl
     items = list_items(answer)
     if len(items) != count:
         raise ValueError(f"expected {count} distractors, found {len(items)}")
-    distractors = tuple(_strip_quotes(item, text.text) for item in items)
+    if not _quoted_text(text.text):
+        items = [_quoted_text(item) or item for item in items]
+    distractors = tuple(items)
     for distractor in distractors:
         _check(distractor, text, rules)
     if len({fold(distractor) for distractor in distractors}) < count:
@@ -95,11 +97,6 @@ def _parse_lines(content: str) -> list[str]:
     if all(_quoted_text(line) for line in lines):
         return lines
     raise ValueError("expected numbered or quoted lines, or a list in JSON, found something else")
-
-
-def _strip_quotes(item: str, original: str) -> str:
-    """An item without enclosing quotes, unless the original is quoted as well."""
-    return item if _quoted_text(original) else _quoted_text(item) or item
 
 
 def _quoted_text(text: str) -> str:

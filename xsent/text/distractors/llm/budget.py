@@ -40,12 +40,10 @@ def read_usage(content: Any) -> Usage | None:
 
 
 def add_usage(*usages: Usage) -> Usage:
-    """Sum of usages."""
     return Usage(sum(usage.prompt for usage in usages), sum(usage.completion for usage in usages))
 
 
 def with_cost(usage: Usage, cost: float | None) -> str:
-    """Usage and cost for messages."""
     return str(usage) if cost is None else f"{usage}, cost {cost:,.4f}"
 
 
@@ -124,7 +122,6 @@ class Spending:
             self._changed.notify_all()
 
     async def settled(self) -> None:
-        """Wait until no request is in flight."""
         async with self._changed:
             await self._changed.wait_for(lambda: not self.in_flight)
 

@@ -93,7 +93,6 @@ class Client:
         self._stopped: ValueError | OSError | None = None
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.close()
 
     async def ask(self, call: Call) -> None:

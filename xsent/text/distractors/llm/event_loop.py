@@ -35,7 +35,6 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end."""
         return result_of(self.start(coroutine))
 
     def cancel(self) -> None:

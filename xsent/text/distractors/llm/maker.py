@@ -56,7 +56,6 @@ class Totals(NamedTuple):
     cost_before: float | None
 
     def __str__(self) -> str:
-        """One line for the log."""
         now = f"{self.requests:,} requests, {self.answers:,} answers: {with_cost(self.usage, self.cost)}"
         if self.lost:
             now += f", at most: {self.lost:,} answers were lost on the way, which may have used {self.lost_usage}"
@@ -80,7 +79,6 @@ class Plan(NamedTuple):
     first_prompt: str  # of those to be sent; empty: there are none
 
     def __str__(self) -> str:
-        """Some lines, ending with the first prompt."""
         bound = with_cost(self.bound, self.bound_cost) if self.has_bound else "no bound without max_tokens"
         lines = [
             f"{self.texts:,} different texts, {self.finished:,} of them done; {self.answers:,} answers in the ledger",

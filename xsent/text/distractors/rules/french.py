@@ -43,7 +43,6 @@ _NE_PAS = re.compile(
 
 
 def remove_negations(sentence: str) -> Iterator[Edit]:
-    """Edits that remove one negation each."""
     for match in _NE_PAS.finditer(sentence):
         if re.search(
             r"\b(?:que|aucun|ni|mais|personne|rien|jamais|sans|moins)\b", sentence[match.end() : match.end() + 60]
@@ -62,7 +61,6 @@ def remove_negations(sentence: str) -> Iterator[Edit]:
 
 
 def add_negations(sentence: str) -> Iterator[Edit]:
-    """Edits that negate one statement each."""
     for pattern in (_STATEMENT, _FIRST):
         for match in pattern.finditer(sentence):
             verb, clitic = match["verb"], match["clitic"]
@@ -90,8 +88,5 @@ def _negate(clitic: str, verb: str) -> str:
         return f"{clitic[0]}l n'y {verb} pas"
     if pronoun.lower() == "c'":
         return f"{clitic[0]}e {_negate('', verb)}"
-    return f"{_negation_particle(pronoun or verb)}{pronoun}{verb} pas"
-
-
-def _negation_particle(word: str) -> str:
-    return "n'" if elides(word) else "ne "
+    particle = "n'" if elides(pronoun or verb) else "ne "
+    return f"{particle}{pronoun}{verb} pas"

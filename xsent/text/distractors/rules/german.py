@@ -65,7 +65,6 @@ _AFTER_BE = {"der", "die", "das", "sehr", "so", "besonders", "wichtig", "groß",
 
 
 def remove_negations(sentence: str) -> Iterator[Edit]:
-    """Edits that remove one negation each."""
     if re.search(r"\b(?:sondern|weder|nur|lediglich|jedoch nur)\b", sentence):
         return
     for match in re.finditer(
@@ -75,7 +74,9 @@ def remove_negations(sentence: str) -> Iterator[Edit]:
             r"\b(?:noch|gar|überhaupt|auch|ob|oder|und|aber|wenn|warum|Warum|was|Sie|[Vv]ergiss)$",
             sentence[: match.start()],
         ):
-            yield _remove(sentence, match.start(), match.end())
+            # The edit includes the word before, so that its replacement is not empty.
+            first = sentence.rfind(" ", 0, match.start()) + 1
+            yield Edit(first, match.end(), sentence[first : match.start()], NEGATION)
     for match in _KEIN.finditer(sentence):
         yield Edit(*match.span(), match_case(f"ein{match['ending']}", match.group()), NEGATION)
     for match in _KEINE.finditer(sentence):
@@ -84,14 +85,7 @@ def remove_negations(sentence: str) -> Iterator[Edit]:
         yield Edit(*match.span(), match_case("viele", match.group()), NEGATION)
 
 
-def _remove(sentence: str, start: int, end: int) -> Edit:
-    """Remove words; the edit includes the word before them, so that its replacement is not empty."""
-    first = sentence.rfind(" ", 0, start) + 1
-    return Edit(first, end, sentence[first:start], NEGATION)
-
-
 def add_negations(sentence: str) -> Iterator[Edit]:
-    """Edits that negate one statement each."""
     for match in _EIN.finditer(sentence):
         start = match.end("verb") + 1
         yield Edit(start, match.end(), f"kein{match['ending']}", NEGATION)

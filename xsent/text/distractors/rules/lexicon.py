@@ -104,9 +104,6 @@ def _forms(language: str, inflection: str, word: str, replacement: str) -> Itera
             yield form, new[i], None if bare else _FOLLOWS.get(inflection, follows)
 
 
-# ---- inflection: all forms of a word in a fixed order
-
-
 def _endings(endings: str) -> Callable[[str], Forms]:
     """The stem with each of the endings; "-" is none."""
     return lambda stem: tuple(stem + ending.removeprefix("-") for ending in endings.split())

@@ -35,7 +35,6 @@ _NO = re.compile(rf"(?P<no>\b[Nn]o )(?P<rest>(?:{_CLITIC})?[a-záéíóúñ]{{2,
 
 
 def remove_negations(sentence: str) -> Iterator[Edit]:
-    """Edits that remove one negation each."""
     for match in _NO.finditer(sentence):
         nearby = sentence[match.end() : match.end() + 60]
         if match["no"][0] == "N" and re.search(r"\w\w[ae]s$", match["rest"]):
@@ -55,7 +54,6 @@ def remove_negations(sentence: str) -> Iterator[Edit]:
 
 
 def add_negations(sentence: str) -> Iterator[Edit]:
-    """Edits that negate one statement each."""
     for match in _STATEMENT.finditer(sentence):
         verb, before = match["verb"], match["before"].strip()
         if follows_quotation(sentence, match.start("verb")):

@@ -52,7 +52,8 @@ def swap_words(sentence: str, language: str, kind: str, *, per_word: int, rng: r
                 if f" {new} ".lower() not in present and _fits(language, before, old, new, sentence[end:])
             ]
             for new in rng.sample(fitting, min(per_word, len(fitting))):
-                written = _before_vowel(new, sentence[end:]) if language == "fra" else new
+                is_before_vowel = sentence[end:].startswith(" ") and elides(sentence[end + 1 :])
+                written = _VOWEL_FORMS.get(new, new) if language == "fra" and is_before_vowel else new
                 yield Edit(start, end, match_case(match_apostrophes(written, sentence), sentence[start:end]), kind)
             break
 
@@ -103,7 +104,3 @@ def _fits(language: str, before: str, old: str, new: str, after: str) -> bool:
 
 def _begins_with(word: str, sound: str) -> bool:
     return word.lower().removeprefix("h").startswith(sound) and not word.lower().startswith("hie")
-
-
-def _before_vowel(new: str, after: str) -> str:
-    return _VOWEL_FORMS[new] if new in _VOWEL_FORMS and after.startswith(" ") and elides(after[1:]) else new
