@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -10,8 +9,6 @@ from torch import Tensor
 
 from xsent.batch import Parts
 from xsent.losses.cosine import PAIRS, cosine_scatter, positive_cosine, row_cosines
-
-Term = Callable[[Parts, Parts], Tensor]
 
 
 class OracleTerms(NamedTuple):
@@ -54,61 +51,43 @@ def oracle_terms(
         sides = [(source.language, source_lang), (target.language, target_lang)]
         scatters = [cosine_scatter(x, lang if same_language else lang.new_zeros(len(lang)), pairs) for x, lang in sides]
         return OracleTerms(scatters[0] + scatters[1], positive_cosine(*source) + positive_cosine(*target))
-    released = VARIANTS[variant]
-    zero = source.language.new_zeros(())
-    intra, inter = (
-        sum((term(source, target) for term in terms), zero) for terms in (released.intra_class, released.inter_class)
-    )
-    return OracleTerms(intra, inter / len(released.inter_class) if released.averages_inter_class else inter)
+    return _released_terms(source, target, VARIANTS[variant])
 
 
 # ---- released variants
 
 
 class Variant(NamedTuple):
-    """Terms of a variant; none gives 0."""
+    """Terms of a variant; overlaps are cosines of ``source`` and ``target`` parts, or of ``language`` parts."""
 
-    intra_class: tuple[Term, ...]
-    inter_class: tuple[Term, ...]
-    averages_inter_class: bool = False  # the mean of the inter-class terms instead of their sum
-
-
-def _clusters(source: Parts, target: Parts) -> Tensor:
-    # The whole matrix of cosines, including the diagonal of ones and pairs of two languages.
-    label = torch.zeros(len(source.language), dtype=torch.int64, device=source.language.device)
-    return sum(cosine_scatter(side.language, label, "with_diagonal") for side in (source, target))  # type: ignore[return-value]
-
-
-def _aligned_meaning(source: Parts, target: Parts) -> Tensor:
-    return 1 - row_cosines(source.meaning, target.meaning).mean()
-
-
-def _source_overlap(source: Parts, target: Parts) -> Tensor:
-    return positive_cosine(*source)
-
-
-def _target_overlap(source: Parts, target: Parts) -> Tensor:
-    return positive_cosine(*target)
-
-
-def _absolute_overlaps(source: Parts, target: Parts) -> Tensor:
-    return row_cosines(*source).abs().mean() + row_cosines(*target).abs().mean()
-
-
-def _language_overlap(source: Parts, target: Parts) -> Tensor:
-    return positive_cosine(source.language, target.language)
-
-
-def _absolute_language_overlap(source: Parts, target: Parts) -> Tensor:
-    return row_cosines(source.language, target.language).abs().mean()
+    clusters: bool = False
+    aligns_meaning: bool = False
+    absolute: tuple[str, ...] = ()  # overlaps by their absolute value
+    positive: tuple[str, ...] = ()  # overlaps by their positive part
+    averages: bool = False  # the mean of the overlaps instead of their sum
 
 
 VARIANTS = {
-    "oracle_new": Variant((_clusters,), (_language_overlap,)),
-    "oracle_old": Variant((_clusters, _aligned_meaning), (_absolute_overlaps, _language_overlap)),
-    "oracle_abs": Variant((_clusters,), (_absolute_language_overlap,)),
-    "oracle_pair": Variant((_clusters,), ()),
-    "oracle_orth": Variant((), (_language_overlap,)),
-    "oracle_main": Variant((), (_source_overlap, _target_overlap), averages_inter_class=True),
-    "oracle_all": Variant((), (_source_overlap, _target_overlap, _language_overlap), averages_inter_class=True),
+    "oracle_new": Variant(clusters=True, positive=("language",)),
+    "oracle_old": Variant(clusters=True, aligns_meaning=True, absolute=("source", "target"), positive=("language",)),
+    "oracle_abs": Variant(clusters=True, absolute=("language",)),
+    "oracle_pair": Variant(clusters=True),
+    "oracle_orth": Variant(positive=("language",)),
+    "oracle_main": Variant(positive=("source", "target"), averages=True),
+    "oracle_all": Variant(positive=("source", "target", "language"), averages=True),
 }
+
+
+def _released_terms(source: Parts, target: Parts, variant: Variant) -> OracleTerms:
+    intra_class = zero = source.language.new_zeros(())
+    if variant.clusters:
+        # The release averages the whole matrix of cosines, including the diagonal of ones and pairs of two languages.
+        label = torch.zeros(len(source.language), dtype=torch.int64, device=source.language.device)
+        intra_class = sum((cosine_scatter(side.language, label, "with_diagonal") for side in (source, target)), zero)
+    if variant.aligns_meaning:
+        intra_class = intra_class + (1 - row_cosines(source.meaning, target.meaning).mean())
+    overlapping = {"source": source, "target": target, "language": (source.language, target.language)}
+    overlaps = [row_cosines(*overlapping[name]).abs().mean() for name in variant.absolute]
+    overlaps += [positive_cosine(*overlapping[name]) for name in variant.positive]
+    inter_class = sum(overlaps, zero)
+    return OracleTerms(intra_class, inter_class / len(overlaps) if variant.averages else inter_class)

@@ -36,6 +36,9 @@ class Normaliser(NamedTuple):
         difference = self.mean_parallel - self.mean_unrelated
         return difference if difference > MIN_DIFFERENCE else math.nan
 
+    def metrics(self) -> dict[str, float]:
+        return {"mean_parallel": self.mean_parallel, "mean_unrelated": self.mean_unrelated, "normaliser": self.value}
+
 
 def normaliser(sets: Sequence[tuple[Tensor, Tensor]], *, n_unrelated: int | None, seed: int) -> Normaliser:
     """Mean cosine of parallel minus unrelated sentences.

@@ -213,7 +213,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
     def _metrics(self, changes: Sequence[Changes], normalisers: Mapping[str, Normaliser]) -> dict[str, float]:
         languages = [*changes, concatenate(changes, ALL)]
         figures = {of_language.name: swap_metrics(of_language, self.classes) for of_language in languages}
-        figures |= {pair: _normaliser_metrics(result) for pair, result in normalisers.items()}
+        figures |= {pair: result.metrics() for pair, result in normalisers.items()}
         return {f"{self.name}/{item}/{metric}": value for item, row in figures.items() for metric, value in row.items()}
 
     def _detail(self, swaps: Swaps, unit: Normaliser, vectors: Tensor) -> dict[str, object]:
@@ -221,7 +221,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
         return {
             "evaluator": self.name,
             "direction": direction(swaps),
-            **_normaliser_metrics(unit),
+            **unit.metrics(),
             "unrelated_pairs": unit.unrelated_pairs,
             "unrelated": "all" if self.n_unrelated is None else "drawn",
             "corpora": " ".join(corpus.name for corpus in self.parallel[_languages(swaps)]),
@@ -240,10 +240,6 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
 def _languages(bitext: Bitext) -> str:
     """Both languages in alphabetical order: a normaliser has no direction."""
     return "-".join(sorted((bitext.source_lang, bitext.target_lang)))
-
-
-def _normaliser_metrics(unit: Normaliser) -> dict[str, float]:
-    return {"mean_parallel": unit.mean_parallel, "mean_unrelated": unit.mean_unrelated, "normaliser": unit.value}
 
 
 def _rows(swaps: Swaps, changes: Changes) -> Iterator[dict[str, object]]:

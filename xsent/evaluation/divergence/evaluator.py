@@ -33,6 +33,8 @@ from xsent.evaluation.statistics.thresholds import Bools, Floats
 
 log = logging.getLogger(__name__)
 
+EVERYTHING = slice(None)
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
@@ -179,11 +181,11 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         sets = []
         details: list[dict[str, object]] = []
         for pairs in self.test_sets:
-            sets.append(ScoredSet(pairs, self._margins(pairs, pairs, vectors), by_size[len(pairs.pairs)]))
+            sets.append(ScoredSet(pairs, self._margins(pairs, vectors), by_size[len(pairs.pairs)]))
             sizes_of_sides = list(map(len, self._candidates(pairs)))
             details.append(
                 {
-                    **self._detail(sets[-1], by_size[len(pairs.pairs)]),
+                    **self._detail(sets[-1]),
                     **self.search.conditions(min(sizes_of_sides)),
                     "candidates": " + ".join(map(str, sizes_of_sides)),
                     "zero_vectors": zero_vectors(self.rows(vectors, pairs.source), self.rows(vectors, pairs.target)),
@@ -216,7 +218,7 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
             scores = np.array([judgement.score for judgement in of_set], dtype=np.float64)
             sets.append(ScoredSet(pairs, scores, thresholds))
             words.append(divergent_words(pairs, of_set))
-            details.append(self._detail(sets[-1], thresholds) | {"words_tagged": words[-1] is not None})
+            details.append(self._detail(sets[-1]) | {"words_tagged": words[-1] is not None})
         charts: list[Chart] = [histogram(f"{self.name}_scores", f"Scores: {self.name}", "score", sets)]
         if shares := [
             ScoredSet(pairs, percent_divergent(divergent), None)
@@ -262,25 +264,29 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         if self._dev is None:
             return Thresholds(self.margin_threshold, None, "")
         size = min(size, self.dev_seeds)
-        scores = np.concatenate([self._margins(*part, vectors) for part in _parts(self._dev, size)])
+        groups = []
+        for start in range(0, len(self._dev.source), size):
+            stop = min(start + size, len(self._dev.source))
+            near = slice(max(stop - size, 0), stop)  # the neighbours of the last group include earlier pairs
+            groups.append(self._margins(self._dev, vectors, slice(start, stop), near))
+        scores = np.concatenate(groups)
         calibrated = calibrate(scores, np.array(self._dev.equivalent), balanced=self.dev_balanced)
         tuned_on = f"{self.dev}: {len(scores)} pairs, {min(size, len(scores))} at a time"
         return Thresholds(self.margin_threshold, calibrated.threshold, tuned_on)
 
-    def _margins(self, pairs: TwoSided, near: TwoSided, vectors: Tensor) -> Floats:
-        source, target = self.rows(vectors, pairs.source), self.rows(vectors, pairs.target)
-        x, y = (self.rows(vectors, side) for side in self._candidates(near))
+    def _margins(self, pairs: TwoSided, vectors: Tensor, part: slice = EVERYTHING, near: slice = EVERYTHING) -> Floats:
+        source, target = self.rows(vectors, pairs.source[part]), self.rows(vectors, pairs.target[part])
+        x, y = (self.rows(vectors, side) for side in self._candidates(pairs, near))
         return pair_margins(source, target, (x, y), margin=self.margin, k=self.k)
 
-    def _candidates(self, near: TwoSided) -> tuple[list[str], list[str]]:
+    def _candidates(self, pairs: TwoSided, near: slice = EVERYTHING) -> tuple[list[str], list[str]]:
         """Distinct sentences of both sides, including the pool."""
-        sets = [near] if self._pool is None else [near, self._pool]
-        sources = number_texts(text for pairs in sets for text in pairs.source)
-        targets = number_texts(text for pairs in sets for text in pairs.target)
-        return list(sources), list(targets)
+        sources, targets = ([], []) if self._pool is None else (self._pool.source, self._pool.target)
+        return list(number_texts(pairs.source[near] + sources)), list(number_texts(pairs.target[near] + targets))
 
-    def _detail(self, scored: ScoredSet, thresholds: Thresholds) -> dict[str, object]:
-        pairs, equivalent = scored.pairs, np.array(scored.pairs.equivalent)
+    def _detail(self, scored: ScoredSet) -> dict[str, object]:
+        pairs, thresholds, equivalent = scored.pairs, scored.thresholds, np.array(scored.pairs.equivalent)
+        assert thresholds is not None
         has_both = 0 < equivalent.sum() < len(equivalent)
         return {
             "evaluator": self.name,
@@ -297,20 +303,3 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
             "pairs_with_scored_words": sum(has_scored_words(pairs, self.word_kinds)),
             "pairs_without_highlight": sum(not any(map(any, sides)) for sides in pairs.highlights or []),
         }
-
-
-@dataclass
-class _Sides:
-    source: list[str]
-    target: list[str]
-
-
-def _parts(pairs: TwoSided, size: int) -> Iterator[tuple[_Sides, _Sides]]:
-    """Groups of ``size`` pairs, each with the pairs to search neighbours in; the last group includes earlier ones."""
-    for start in range(0, len(pairs.source), size):
-        stop = min(start + size, len(pairs.source))
-        first = max(stop - size, 0)
-        yield (
-            _Sides(pairs.source[start:stop], pairs.target[start:stop]),
-            _Sides(pairs.source[first:stop], pairs.target[first:stop]),
-        )
