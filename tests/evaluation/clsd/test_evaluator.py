@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,25 +16,11 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tests.evaluation.builders import Items, builder
 from xsent.evaluation.clsd import tables
 from xsent.evaluation.clsd.base import CandidateScores, score_candidates
 from xsent.evaluation.clsd.evaluator import ClsdEvaluator
 from xsent.evaluation.evaluator import score_spaces
-
-
-@dataclass(frozen=True)
-class Items:
-    """Set of items as `ClsdSet` describes it."""
-
-    name: str = "toy"
-    source_lang: str = "deu"
-    target_lang: str = "fra"
-    ids: list[str] = field(default_factory=lambda: ["7", "8"])
-    source: list[str] = field(default_factory=lambda: ["s0", "s1"])
-    target: list[str] = field(default_factory=lambda: ["le chat dort", "il pleut"])
-    distractors: list[list[str]] = field(
-        default_factory=lambda: [["le chien dort", "le chat mange"], ["il neige", "elle pleut"]]
-    )
 
 
 class NoPivot:
@@ -60,17 +47,9 @@ class English(NoPivot):
         ]
 
 
-def make_evaluator(*sets: Items, pivot: NoPivot | None = None, jaccard: Sequence[float] = (0, 0.5, 1)) -> ClsdEvaluator:
-    evaluator = ClsdEvaluator(
-        name="clsd",
-        root=None,
-        directions=None,
-        read=lambda root, expected: list(sets),
-        missing="error",
-        pivot=pivot or NoPivot(),
-        levenshtein=[0, 0.5, 1],
-        jaccard=jaccard,
-    )
+def make_evaluator(*sets: Items, **changes: Any) -> ClsdEvaluator:
+    make = builder(ClsdEvaluator, name="clsd", directions=None, levenshtein=[0, 0.5, 1], jaccard=[0, 0.5, 1])
+    evaluator: ClsdEvaluator = make(*sets, **{"pivot": NoPivot(), **changes})
     evaluator.check()
     return evaluator
 

@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from xsent.evaluation.clsd.swap_statistics import Changes, compare_encoders, pearson, swap_metrics
 from xsent.evaluation.clsd.swaps import ClsdSwapsEvaluator
 from xsent.reporting.plots.charts import draw_charts
@@ -60,19 +61,17 @@ ANGLES = {"s0": 0, "t0": 60, "s1": 120, "t1": 180, "d0": 90, "d1": 60, "d2": 120
 
 
 def make_evaluator(*swaps: Swaps, corpora: Sequence[Corpus] = (CORPUS,), **changes: Any) -> ClsdSwapsEvaluator:
-    options: dict[str, Any] = {
-        "name": "clsd_swaps",
-        "root": "FOLDER",
-        "directions": None,
-        "annotations": None,
-        "classes": ["NOUN", "VERB"],
-        "semantically_equivalent": "keep",
-        "n_unrelated": None,
-        "seed": 0,
-        "read": lambda root, directions: corpora,
-        "swaps": lambda sets, annotations, keep_equivalent: swaps or (SWAPS,),
-    }
-    return ClsdSwapsEvaluator(**{**options, **changes})
+    make = builder(
+        ClsdSwapsEvaluator,
+        name="clsd_swaps",
+        root="FOLDER",
+        classes=["NOUN", "VERB"],
+        semantically_equivalent="keep",
+        seed=0,
+        **dict.fromkeys(("directions", "annotations", "n_unrelated")),
+        swaps=lambda sets, annotations, keep_equivalent: swaps or (SWAPS,),
+    )
+    return make(*corpora, **changes)
 
 
 def vectors(evaluator: ClsdSwapsEvaluator) -> Tensor:

@@ -14,6 +14,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from tests.evaluation.builders import builder
 from tests.helpers import config
 from xsent.batch import Judgement, WordPair
 from xsent.data.readers.divergences import Candidates, DivergenceSet
@@ -43,29 +44,23 @@ def pairs_of(labels: Sequence[str], name: str = "set", annotators: int = 3, **ch
     return DivergenceSet(**{**fields, **changes})
 
 
+FILES = ("pool", "read_pool", "dev", "read_dev", "annotations", "read_annotations")
+div = builder(
+    DivergenceEvaluator,
+    name="div",
+    against={},
+    threshold=0.0,
+    margin_threshold=1.04,
+    margin="ratio",
+    k=2,
+    dev_seeds=9,
+    dev_balanced=False,
+    **dict.fromkeys(("sets", "word_kinds", "percent_rule", *FILES)),
+)
+
+
 def make_evaluator(*sets: DivergenceSet, **changes: Any) -> DivergenceEvaluator:
-    options: dict[str, Any] = {
-        "name": "div",
-        "root": None,
-        "sets": None,
-        "read": lambda root, expected: sets,
-        "against": {},
-        "word_kinds": None,
-        "percent_rule": None,
-        "threshold": 0.0,
-        "margin_threshold": 1.04,
-        "margin": "ratio",
-        "k": 2,
-        "pool": None,
-        "read_pool": None,
-        "dev": None,
-        "dev_seeds": 9,
-        "read_dev": None,
-        "dev_balanced": False,
-        "annotations": None,
-        "read_annotations": None,
-    }
-    evaluator = DivergenceEvaluator(**{**options, **changes})
+    evaluator: DivergenceEvaluator = div(*sets, **changes)
     evaluator.check()
     return evaluator
 

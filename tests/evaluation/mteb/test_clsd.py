@@ -7,7 +7,6 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import Items, builder
 from tests.helpers import config
 from xsent.data.test_sets.clsd import read_clsd
 from xsent.evaluation.mteb.clsd import ClsdMtebEvaluator
@@ -27,27 +27,15 @@ pytest.importorskip("mteb", reason="mteb is not installed: pip install 'xsent[mt
 FIGURES = ("mteb_pool_recall_at_1", "pool_recall_at_1", "mteb_p_at_1", "p_at_1")
 
 
-@dataclass(frozen=True)
-class Items:
-    source: list[str]
-    target: list[str]
-    distractors: list[list[str]]
-    ids: list[str]
-    name: str = "wmt19"
-    source_lang: str = "deu"
-    target_lang: str = "fra"
-
-
 def items(source: Sequence[str], candidates: Sequence[Sequence[str]]) -> Items:
     """Items with the candidates of each source: its translation, then its distractors."""
     target, distractors = [row[0] for row in candidates], [list(row[1:]) for row in candidates]
-    return Items(list(source), target, distractors, [str(number) for number in range(len(source))])
-
-
-def evaluator(clsd_items: Items) -> ClsdMtebEvaluator:
-    return ClsdMtebEvaluator(
-        name="clsd_mteb", root="", directions=None, read=lambda root, requested: [clsd_items], missing="error"
+    return Items(
+        "wmt19", "deu", "fra", [str(number) for number in range(len(source))], list(source), target, distractors
     )
+
+
+evaluator = builder(ClsdMtebEvaluator, name="clsd_mteb", directions=None)
 
 
 def at_angles(degrees: Mapping[str, float]) -> Callable[[Sequence[str]], Tensor]:
@@ -142,13 +130,7 @@ def test_mteb_and_ours_agree_on_released_items(shared_data: Path, tmp_path: Path
     root = tmp_path / released.name
     with released.open(encoding="utf-8", newline="") as source, root.open("w", encoding="utf-8", newline="") as target:
         csv.writer(target).writerows(islice(csv.reader(source), 201))
-    scored = ClsdMtebEvaluator(
-        name="clsd_mteb",
-        root=str(root),
-        directions=["de-fr"],
-        missing="error",
-        read=partial(read_clsd, distractors=None),
-    )
+    scored = evaluator(root=str(root), directions=["de-fr"], read=partial(read_clsd, distractors=None))
     encoder = StaticEncoder.load(name="mini", path=None)
     result = scored.score(encoder.encode(scored.sentences()))
     (detail,) = result.details

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from xsent.data.readers.ugc import UgcSet
 from xsent.evaluation.charts import BoxPlot, Scatter
 from xsent.evaluation.noise.charts import LabelledVector, sentence_map
@@ -40,22 +41,22 @@ class SizedEmbedder(TableEmbedder):
     dim = 3
 
 
+ugc = builder(
+    UgcEvaluator,
+    name="ugc",
+    margin="absolute",
+    k=1,
+    candidates="knn",
+    drift=True,
+    bitexts=True,
+    lower_case=True,
+    picture_line=1,
+    **dict.fromkeys(("pieces", "picture_set")),
+)
+
+
 def make_evaluator(*sets: UgcSet, teacher: TableEmbedder | None = None, **changes: Any) -> UgcEvaluator:
-    options: dict[str, Any] = {
-        "name": "ugc",
-        "read": lambda root, expected: sets,
-        "teacher": None if teacher is None else lambda: teacher,
-        "margin": "absolute",
-        "k": 1,
-        "candidates": "knn",
-        "drift": True,
-        "bitexts": True,
-        "pieces": None,
-        "lower_case": True,
-        "picture_set": None,
-        "picture_line": 1,
-    }
-    evaluator = UgcEvaluator(**{**options, **changes})
+    evaluator: UgcEvaluator = ugc(*sets, teacher=None if teacher is None else lambda: teacher, **changes)
     evaluator.check()
     return evaluator
 

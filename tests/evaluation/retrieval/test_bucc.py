@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from xsent.data.readers.bucc import read_bucc
 from xsent.evaluation.retrieval.bucc import BuccEvaluator
 
@@ -34,20 +34,9 @@ def write(folder: Path, part: str, numbers: list[int], gold: list[tuple[int, int
     (folder / f"de-en.{part}.gold").write_text("".join(f"de-{source}\ten-{target}\n" for source, target in gold))
 
 
-def make_evaluator(root: Path, **changes: Any) -> BuccEvaluator:
-    options: dict[str, Any] = {
-        "name": "bucc",
-        "root": str(root),
-        "languages": None,
-        "read": read_bucc,
-        "missing": "error",
-        "part": "dev",
-        "tune": "same",
-        "margin": "absolute",
-        "k": 4,
-        "strategy": "max",
-    }
-    return BuccEvaluator(**{**options, **changes})
+make_evaluator = builder(
+    BuccEvaluator, name="bucc", read=read_bucc, part="dev", tune="same", margin="absolute", k=4, strategy="max"
+)
 
 
 @pytest.fixture
@@ -60,7 +49,7 @@ def bucc(tmp_path: Path) -> Path:
 
 def test_the_threshold_of_the_best_f1_on_the_same_gold(bucc: Path) -> None:
     # Prefixes of 0.9 0.8 0.6 0.5 with gold 1 0 1 0 of 3: F1 2/4, 2/5, 4/6, 4/7.
-    evaluator = make_evaluator(bucc)
+    evaluator = make_evaluator(root=str(bucc))
     result = evaluator.score(encode(evaluator.sentences()))
     assert result.metrics == pytest.approx(
         {
@@ -78,7 +67,7 @@ def test_the_threshold_of_the_best_f1_on_the_same_gold(bucc: Path) -> None:
 
 def test_a_threshold_tuned_on_another_part_is_applied(bucc: Path, caplog: pytest.LogCaptureFixture) -> None:
     # Training has a gold pair at 0.95 and another at 0.45: threshold 0.7. Of 0.9 and 0.8 one is gold: P 1/2, R 1/3.
-    evaluator = make_evaluator(bucc, tune="training")
+    evaluator = make_evaluator(root=str(bucc), tune="training")
     with caplog.at_level(logging.INFO):
         metrics = evaluator(encode)
     assert metrics["bucc/deu-eng/threshold"] == pytest.approx(0.7)
@@ -92,21 +81,21 @@ def test_a_repeated_text_is_one_sentence(bucc: Path) -> None:
     with (bucc / "de-en.dev.de").open("a") as file:
         file.write("de-9\ts2\n")
     (bucc / "de-en.dev.gold").write_text("de-0\ten-0\nde-9\ten-2\nde-3\ten-0\n")
-    evaluator = make_evaluator(bucc)
+    evaluator = make_evaluator(root=str(bucc))
     result = evaluator.score(encode(evaluator.sentences()))
     assert result.metrics["bucc/deu-eng/f1"] == pytest.approx(200 / 3)
     assert (result.details[0]["queries"], result.details[0]["queries_repeated"]) == (4, 1)
 
 
 def test_the_digest_depends_on_gold_pairs_and_tuning_part(bucc: Path) -> None:
-    digest, tuned_digest = make_evaluator(bucc).digest(), make_evaluator(bucc, tune="training").digest()
+    digest, tuned_digest = (make_evaluator(root=str(bucc), tune=tune).digest() for tune in ("same", "training"))
     write(bucc, "dev", [0, 1, 2, 3], [(0, 0)])
-    assert len({digest, tuned_digest, make_evaluator(bucc).digest()}) == 3
+    assert len({digest, tuned_digest, make_evaluator(root=str(bucc)).digest()}) == 3
 
 
 def test_check_reads_the_tuning_part(bucc: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no \*-en\.sample\.gold for deu"):
-        make_evaluator(bucc, tune="sample").check()
+        make_evaluator(root=str(bucc), tune="sample").check()
 
 
 @pytest.mark.parametrize(
@@ -115,8 +104,8 @@ def test_check_reads_the_tuning_part(bucc: Path) -> None:
 )
 def test_invalid_options_are_errors(tmp_path: Path, option: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"evaluator.{option}={value}"):
-        make_evaluator(tmp_path, **{option: value})
+        make_evaluator(**{option: value})
 
 
 def test_the_reader_may_be_a_partial(bucc: Path) -> None:
-    assert make_evaluator(bucc, read=partial(read_bucc)).sentences()[:2] == ["s0", "s1"]
+    assert make_evaluator(root=str(bucc), read=partial(read_bucc)).sentences()[:2] == ["s0", "s1"]

@@ -9,25 +9,15 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from tests.evaluation.builders import builder
 from tests.helpers import ROOT
 from xsent.data.readers.tatoeba import TestBitext, read_tatoeba
 from xsent.evaluation.retrieval.evaluator import RetrievalEvaluator
 from xsent.languages import to_iso639_3
 
-
-def make_evaluator(**changes: Any) -> RetrievalEvaluator:
-    options: dict[str, Any] = {
-        "name": "tatoeba",
-        "root": None,
-        "languages": None,
-        "missing": "error",
-        "metric": "accuracy",
-        "margin": "absolute",
-        "k": 1,
-        "candidates": "knn",
-        "comparison": "index",
-    }
-    return RetrievalEvaluator(**{**options, **changes})
+make_evaluator = builder(
+    RetrievalEvaluator, name="tatoeba", metric="accuracy", margin="absolute", k=1, candidates="knn", comparison="index"
+)
 
 
 # Both German sentences find their translation; the nearest sentence of "one" and "two" is "eins".
@@ -45,7 +35,7 @@ GERMAN_FRENCH = TestBitext("deu-fra", "deu", "fra", ["eins", "zwei"], ["un", "de
 
 
 def score(*bitexts: TestBitext, **changes: Any) -> dict[str, float]:
-    evaluator = make_evaluator(read=lambda root, languages: bitexts, **changes)
+    evaluator = make_evaluator(*bitexts, **changes)
     return evaluator(lambda sentences: torch.tensor([VECTORS[text] for text in sentences]))
 
 
@@ -74,10 +64,7 @@ def test_without_english_there_are_no_averages_by_direction() -> None:
 @pytest.mark.parametrize("margin", ["ratio", "distance", "absolute"])
 def test_in_a_pool_smaller_than_k_all_are_neighbours(margin: str) -> None:
     sides = (["eins", "zwei"], ["one", "two"])
-    exact = make_evaluator(
-        read=lambda root, languages: [TestBitext("deu-eng", "deu", "eng", *sides)], margin=margin, k=2
-    )
-    larger = make_evaluator(read=exact.read, margin=margin, k=50)
+    exact, larger = (make_evaluator(TestBitext("deu-eng", "deu", "eng", *sides), margin=margin, k=k) for k in (2, 50))
     vectors = torch.tensor([VECTORS[text] for text in exact.sentences()])
     assert larger.score(vectors).metrics == exact.score(vectors).metrics
     assert [(row["k"], row["k_used"]) for row in larger.score(vectors).details] == [(50, 2), (50, 2)]

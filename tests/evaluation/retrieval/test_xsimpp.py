@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from xsent.evaluation.retrieval.xsimpp import XsimppEvaluator
 from xsent.evaluation.search.margin import best_targets
 
@@ -24,18 +25,7 @@ class Augmented:
     name: str = field(default="deu-eng")
 
 
-def make_evaluator(*test_sets: Augmented, **changes: Any) -> XsimppEvaluator:
-    options: dict[str, Any] = {
-        "name": "xsimpp",
-        "root": None,
-        "languages": None,
-        "missing": "error",
-        "margin": "ratio",
-        "k": 4,
-        "candidates": "knn",
-        "read": lambda root, languages: test_sets,
-    }
-    return XsimppEvaluator(**{**options, **changes})
+make_evaluator = builder(XsimppEvaluator, name="xsimpp", margin="ratio", k=4, candidates="knn")
 
 
 def test_errors_predictions_and_report_equal_the_release(reference: dict[str, Any]) -> None:

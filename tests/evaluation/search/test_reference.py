@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from xsent.data.readers.tatoeba import TestBitext
 from xsent.evaluation.noise.scoring import cosine_distances
 from xsent.evaluation.retrieval.evaluator import RetrievalEvaluator
@@ -44,21 +45,13 @@ def test_predictions_equal_those_of_the_release(
     assert forward.rows.tolist() == expected[key]
 
 
+xsim = builder(
+    RetrievalEvaluator, name="xsim", metric="error", margin="ratio", k=4, candidates="knn", comparison="index"
+)
+
+
 def make_evaluator(target: list[str], **changes: Any) -> RetrievalEvaluator:
-    source = [f"source {i}" for i in range(20)]
-    options: dict[str, Any] = {
-        "name": "xsim",
-        "root": None,
-        "languages": None,
-        "missing": "error",
-        "metric": "error",
-        "margin": "ratio",
-        "k": 4,
-        "candidates": "knn",
-        "comparison": "index",
-        "read": lambda root, languages: [TestBitext("deu-eng", "deu", "eng", source, target)],
-    }
-    return RetrievalEvaluator(**{**options, **changes})
+    return xsim(TestBitext("deu-eng", "deu", "eng", [f"source {i}" for i in range(20)], target), **changes)
 
 
 def score(evaluator: RetrievalEvaluator, x: Tensor, y: Tensor, target: list[str]) -> dict[str, float]:

@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.evaluation.builders import builder
 from xsent.data.readers.tatoeba import TestBitext
 from xsent.evaluation.similarity import alignment_uniformity
 from xsent.evaluation.similarity.alignment_uniformity import AlignmentUniformityEvaluator, align, uniform
@@ -59,17 +60,7 @@ def test_tiles_equal_the_matrix_of_all_distances(monkeypatch: pytest.MonkeyPatch
     assert uniform(x, t=2) == pytest.approx(expected, abs=1e-10)
 
 
-def make_evaluator(*bitexts: TestBitext, **changes: Any) -> AlignmentUniformityEvaluator:
-    options: dict[str, Any] = {
-        "name": "au",
-        "root": None,
-        "languages": None,
-        "read": lambda root, languages: bitexts,
-        "missing": "error",
-        "alpha": 2,
-        "t": 2,
-    }
-    return AlignmentUniformityEvaluator(**{**options, **changes})
+make_evaluator = builder(AlignmentUniformityEvaluator, name="au", alpha=2, t=2)
 
 
 def test_metrics_of_each_side_and_their_mean() -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from xsent.data.readers.tatoeba import TestBitext
 from xsent.evaluation.similarity.language_probe import LanguageProbeEvaluator, split_by_translation
 
@@ -25,19 +26,9 @@ def bitexts(pairs: int = 120) -> list[TestBitext]:
     return result
 
 
-def make_evaluator(sets: list[TestBitext], **changes: Any) -> LanguageProbeEvaluator:
-    options: dict[str, Any] = {
-        "name": "probe",
-        "root": None,
-        "languages": None,
-        "read": lambda root, languages: sets,
-        "missing": "error",
-        "test_share": 0.25,
-        "inverse_regularization": 1.0,
-        "max_iter": 1000,
-        "seed": 1,
-    }
-    return LanguageProbeEvaluator(**{**options, **changes})
+make_evaluator = builder(
+    LanguageProbeEvaluator, name="probe", test_share=0.25, inverse_regularization=1.0, max_iter=1000, seed=1
+)
 
 
 def one_hot(sentences: list[str]) -> Tensor:
@@ -48,7 +39,7 @@ def one_hot(sentences: list[str]) -> Tensor:
 
 
 def test_vectors_of_the_language_are_classified_without_error() -> None:
-    metrics = make_evaluator(bitexts())(one_hot)
+    metrics = make_evaluator(*bitexts())(one_hot)
     assert metrics["probe/mean/accuracy"] == 100
     assert metrics["probe/mean/chance"] == 25
     assert {metrics[f"probe/{lang}/recall"] for lang in (*LANGUAGES, "eng")} == {100}
@@ -69,7 +60,7 @@ def meaning(sentences: list[str]) -> Tensor:
 @pytest.mark.parametrize("encode", [noise, meaning])
 def test_vectors_without_the_language_are_classified_at_chance(encode: Any) -> None:
     # 400 held-out sentences at 25 %: a standard error of 2.2.
-    metrics = make_evaluator(bitexts(400))(encode)
+    metrics = make_evaluator(*bitexts(400))(encode)
     assert metrics["probe/mean/accuracy"] == pytest.approx(25, abs=8)
 
 
@@ -102,7 +93,7 @@ def test_a_group_above_the_test_share_is_not_held_out() -> None:
     _, test = split_by_translation(chain, test_share=0.2, seed=0)
     assert not test.texts
     with pytest.raises(ValueError, match=r"each in both parts, found deu, eng to learn from and  held out"):
-        make_evaluator(chain).check()
+        make_evaluator(*chain).check()
 
 
 def test_the_split_depends_on_the_seed() -> None:
@@ -113,7 +104,7 @@ def test_the_split_depends_on_the_seed() -> None:
 
 def test_too_few_iterations_cause_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     torch.manual_seed(0)
-    evaluator = make_evaluator(bitexts(), max_iter=1)
+    evaluator = make_evaluator(*bitexts(), max_iter=1)
     result = evaluator.score(torch.randn(len(evaluator.sentences()), 32))
     assert "did not converge in 1 iterations" in caplog.text
     assert {row["converged"] for row in result.details} == {False}
@@ -122,4 +113,4 @@ def test_too_few_iterations_cause_a_warning(caplog: pytest.LogCaptureFixture) ->
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_share_that_leaves_a_part_empty_is_an_error(share: float) -> None:
     with pytest.raises(ValueError, match=f"evaluator.test_share={share}"):
-        make_evaluator(bitexts(), test_share=share)
+        make_evaluator(*bitexts(), test_share=share)

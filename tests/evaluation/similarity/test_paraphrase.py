@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from xsent.data.readers.labelled import LabelledSet
 from xsent.evaluation.charts import Curve, Histogram
 from xsent.evaluation.evaluator import score_spaces
@@ -40,22 +41,16 @@ def pairs(part: str, kind: str, languages: str, *labelled: tuple[int, int], star
     )
 
 
-def make_evaluator(*sets: LabelledSet, **changes: Any) -> ParaphraseEvaluator:
-    options: dict[str, Any] = {
-        "name": "para",
-        "root": None,
-        "languages": None,
-        "read": lambda root, languages: sets,
-        "missing": "error",
-        "criterion": "accuracy",
-        "thresholds": "one",
-        "dev_languages": None,
-        "zero_shot": None,
-        "alpha": 2,
-        "t": 2,
-        "uniform_sentences": 100,
-    }
-    return ParaphraseEvaluator(**{**options, **changes})
+make_evaluator = builder(
+    ParaphraseEvaluator,
+    name="para",
+    criterion="accuracy",
+    thresholds="one",
+    alpha=2,
+    t=2,
+    uniform_sentences=100,
+    **dict.fromkeys(("dev_languages", "zero_shot")),
+)
 
 
 DEV = pairs("valid", "pairs", "eng-eng", (10, 1), (40, 1), (60, 0), (80, 0))

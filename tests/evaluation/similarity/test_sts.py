@@ -13,19 +13,11 @@ import torch
 from scipy.stats import spearmanr
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from xsent.data.readers.sts import ScoredPairs, read_sts17
 from xsent.evaluation.similarity.sts import StsEvaluator, spearman
 
-
-def make_evaluator(*pairs: ScoredPairs, **changes: Any) -> StsEvaluator:
-    options: dict[str, Any] = {
-        "name": "sts",
-        "root": "",
-        "pairs": None,
-        "read": lambda root, expected: pairs,
-        "missing": "error",
-    }
-    return StsEvaluator(**{**options, **changes})
+make_evaluator = builder(StsEvaluator, name="sts", pairs=None)
 
 
 def at_angles(sentences: list[str]) -> Tensor:
