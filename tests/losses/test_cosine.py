@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 from torch import Tensor
@@ -11,6 +13,8 @@ from xsent.losses import additive_margin_softmax, meat_terms, oracle_terms
 from xsent.losses.cosine import PAIRS, row_cosines, sum_of_cosines
 from xsent.losses.dream import dream_terms, with_half_batch, with_partners
 from xsent.losses.oracle import VARIANTS
+
+paper = partial(oracle_terms, variant="paper", same_language=True)
 
 
 def by_the_book(a: Tensor, b: Tensor) -> Tensor:
@@ -87,21 +91,11 @@ READINGS = [
 def test_oracle_gradients_are_those_of_finite_differences(variant: str, pairs: str, same_language: bool) -> None:
     lang = torch.tensor([0, 1, 0, 2, 1])
 
-    def loss(*x: Tensor) -> tuple[Tensor, ...]:
-        return tuple(
-            oracle_terms(
-                Parts(x[0], x[1]),
-                Parts(x[2], x[3]),
-                lang,
-                lang,
-                variant=variant,
-                pairs=pairs,
-                same_language=same_language,
-            )
-        )
+    def loss(*x: Tensor) -> Tensor:
+        sides = Parts(x[0], x[1]), Parts(x[2], x[3])
+        return sum(oracle_terms(*sides, lang, lang, variant=variant, pairs=pairs, same_language=same_language))
 
-    inputs = [x.requires_grad_() for x in doubles(4, 5, 3).unbind()]
-    assert torch.autograd.gradcheck(lambda *x: sum(loss(*x)), inputs)
+    assert torch.autograd.gradcheck(loss, [x.requires_grad_() for x in doubles(4, 5, 3).unbind()])
 
 
 @pytest.mark.parametrize("half_batch", [True, False])
@@ -115,8 +109,8 @@ def test_dream_gradients_are_those_of_finite_differences(half_batch: bool) -> No
     def loss(*x: Tensor) -> Tensor:
         sides = [side(x[0], x[1]), side(x[2], x[3])]
         if half_batch:
-            return sum(dream_terms(*(with_half_batch(*side) for side in sides)))  # type: ignore[return-value]
-        return sum(dream_terms(*(with_partners(*side, meaning=meaning, language=language) for side in sides)))  # type: ignore[return-value]
+            return sum(dream_terms(*(with_half_batch(*side) for side in sides)))
+        return sum(dream_terms(*(with_partners(*side, meaning=meaning, language=language) for side in sides)))
 
     assert torch.autograd.gradcheck(loss, [x.requires_grad_() for x in doubles(4, 5, 3).unbind()])
 
@@ -125,7 +119,7 @@ def test_meat_gradients_are_those_of_finite_differences() -> None:
     embeddings = doubles(2, 5, 3)
 
     def loss(*x: Tensor) -> Tensor:
-        return sum(meat_terms(Parts(x[0], x[1]), Parts(x[2], x[3]), *embeddings, x[0], x[2]))  # type: ignore[return-value]
+        return sum(meat_terms(Parts(x[0], x[1]), Parts(x[2], x[3]), *embeddings, x[0], x[2]))
 
     assert torch.autograd.gradcheck(loss, [x.requires_grad_() for x in doubles(4, 5, 3).unbind()])
 
@@ -150,7 +144,7 @@ def test_with_the_diagonal_the_scatter_is_n_minus_1_nths_of_that_without(n: int)
     source, target = Parts(*doubles(2, n, 4)), Parts(*doubles(2, n, 4).flip(0))
     lang = torch.zeros(n, dtype=torch.int64)
     without, with_diagonal = (
-        oracle_terms(source, target, lang, lang, variant="paper", pairs=pairs, same_language=False).intra_class
+        paper(source, target, lang, lang, pairs=pairs, same_language=False).intra_class
         for pairs in ("off_diagonal", "with_diagonal")
     )
     torch.testing.assert_close(with_diagonal, without * (n - 1) / n)
@@ -160,9 +154,9 @@ def test_a_pair_alone_in_its_language_does_not_move_the_scatter() -> None:
     language, lang = doubles(5, 3), torch.tensor([0, 1, 0, 1, 7])
     parts = Parts(language, language)
     for pairs in ("off_diagonal", "cyclic"):
-        all_five = oracle_terms(parts, parts, lang, lang, variant="paper", pairs=pairs, same_language=True)
+        all_five = paper(parts, parts, lang, lang, pairs=pairs)
         four = Parts(language[:4], language[:4])
-        without = oracle_terms(four, four, lang[:4], lang[:4], variant="paper", pairs=pairs, same_language=True)
+        without = paper(four, four, lang[:4], lang[:4], pairs=pairs)
         torch.testing.assert_close(all_five.intra_class, without.intra_class)
 
 
@@ -170,7 +164,7 @@ def test_a_batch_of_one_pair_has_scatter_0_and_gradient_0() -> None:
     language = torch.randn(1, 3, requires_grad=True)
     parts, lang = Parts(torch.randn(1, 3), language), torch.zeros(1, dtype=torch.int64)
     for pairs in ("off_diagonal", "cyclic"):
-        terms = oracle_terms(parts, parts, lang, lang, variant="paper", pairs=pairs, same_language=True)
+        terms = paper(parts, parts, lang, lang, pairs=pairs)
         (gradient,) = torch.autograd.grad(terms.intra_class, language)
         assert terms.intra_class.item() == 0
         assert gradient.tolist() == [[0.0, 0.0, 0.0]]

@@ -58,12 +58,9 @@ def test_both_tasks_add_up_to_the_references_totals(reference: dict[str, Any]) -
     sentence = margin_ranking(*scores(reference), margin=5)
     paper, released = (token_cross_entropy(*tokens(reference), average=average) for average in ("pairs", "tokens"))
     expected = reference["multitask_xi5"]
-    for total, name in [
-        (sentence + paper, "paper_eq2"),
-        (sentence + released, "released_executed_alpha1"),
-        (5 * sentence + released, "released_executed_alpha5"),
-    ]:
-        torch.testing.assert_close(total, torch.tensor(expected[name]), rtol=1e-6, atol=0)
+    totals = torch.stack([sentence + paper, sentence + released, 5 * sentence + released])
+    names = ("paper_eq2", "released_executed_alpha1", "released_executed_alpha5")
+    torch.testing.assert_close(totals, torch.tensor([expected[name] for name in names]), rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("average", ["pairs", "tokens"])

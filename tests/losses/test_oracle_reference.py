@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from xsent.losses.dream import DreamSide, with_half_batch, with_partners
 from xsent.losses.oracle import VARIANTS, OracleTerms
 from xsent.losses.partners import any_partner, next_of_label, same_language_partners
 
+paper = partial(oracle_terms, variant="paper", pairs="off_diagonal", same_language=True)
 TOLERANCE: dict[str, Any] = {"rtol": 0, "atol": 1e-8}
 
 
@@ -79,14 +81,8 @@ def test_dream_by_half_batches_equals_the_release(reference: Reference) -> None:
 
 def test_meat_equals_the_release(reference: Reference) -> None:
     (source, source_embeddings, *_), (target, target_embeddings, *_) = map(reference.side, "st")
-    terms = meat_terms(
-        source,
-        target,
-        source_embeddings,
-        target_embeddings,
-        reference.discriminate(source.meaning),
-        reference.discriminate(target.meaning),
-    )
+    logits = [reference.discriminate(side.meaning) for side in (source, target)]
+    terms = meat_terms(source, target, source_embeddings, target_embeddings, *logits)
     released = reference.expected["meat"]["released"]
     close(terms.reconstruction, released["reconstruction_loss"])
     close(terms.cross_reconstruction, released["cross_reconstruction_loss"])
@@ -103,8 +99,7 @@ def test_the_discriminator_equals_the_release(reference: Reference) -> None:
 
 def oracle(reference: Reference, **reading: Any) -> OracleTerms:
     (source, _, _, y_s), (target, _, _, y_t) = map(reference.side, "st")
-    defaults = {"variant": "paper", "pairs": "off_diagonal", "same_language": False}
-    return oracle_terms(source, target, y_s, y_t, **{**defaults, **reading})
+    return paper(source, target, y_s, y_t, **{"same_language": False, **reading})
 
 
 @pytest.mark.parametrize(
@@ -144,7 +139,7 @@ def test_two_orthogonal_language_vectors_scatter_by_2_without_and_1_with_the_dia
     eye, lang = torch.eye(2, dtype=torch.float64), torch.zeros(2, dtype=torch.int64)
     parts = Parts(eye, eye)
     for pairs, expected in [("off_diagonal", 2.0), ("with_diagonal", 1.0), ("cyclic", 2.0)]:
-        terms = oracle_terms(parts, parts, lang, lang, variant="paper", pairs=pairs, same_language=False)
+        terms = paper(parts, parts, lang, lang, pairs=pairs, same_language=False)
         close(terms.intra_class, expected)
 
 
@@ -152,10 +147,10 @@ def test_a_language_that_occurs_once_is_skipped() -> None:
     vectors = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
     parts, lang = Parts(vectors, vectors), torch.tensor([0, 0, 1])
     for pairs in ("off_diagonal", "cyclic"):
-        terms = oracle_terms(parts, parts, lang, lang, variant="paper", pairs=pairs, same_language=True)
+        terms = paper(parts, parts, lang, lang, pairs=pairs)
         close(terms.intra_class, 0.0)
     alone = torch.tensor([0, 1, 2])
-    terms = oracle_terms(parts, parts, alone, alone, variant="paper", pairs="off_diagonal", same_language=True)
+    terms = paper(parts, parts, alone, alone)
     close(terms.intra_class, 0.0)
 
 
@@ -172,7 +167,7 @@ def test_the_sum_of_unit_vectors_equals_the_matrix_of_cosines_in_value_and_gradi
     meaning = torch.randn(12, 5, dtype=torch.float64)
     lang = torch.arange(12) % 3
     parts = Parts(meaning, language)
-    terms = oracle_terms(parts, parts, lang, lang, variant="paper", pairs="off_diagonal", same_language=True)
+    terms = paper(parts, parts, lang, lang)
     expected = 2 * naive_scatter(language, lang)
     torch.testing.assert_close(terms.intra_class, expected)
     (found_gradient,) = torch.autograd.grad(terms.intra_class, language, retain_graph=True)
@@ -185,23 +180,15 @@ def test_the_order_of_the_pairs_does_not_matter() -> None:
     torch.manual_seed(0)
     source, target = Parts(*torch.randn(2, 9, 4)), Parts(*torch.randn(2, 9, 4))
     lang, order = torch.arange(9) % 2, torch.randperm(9)
-    options = {"variant": "paper", "pairs": "off_diagonal", "same_language": True}
-    first = oracle_terms(source, target, lang, lang, **options)  # type: ignore[arg-type]
-    shuffled = oracle_terms(
-        Parts(*(x[order] for x in source)),
-        Parts(*(x[order] for x in target)),
-        lang[order],
-        lang[order],
-        **options,
-    )  # type: ignore[arg-type]
-    torch.testing.assert_close(first, shuffled)
+    shuffled = [Parts(*(x[order] for x in side)) for side in (source, target)]
+    torch.testing.assert_close(paper(source, target, lang, lang), paper(*shuffled, lang[order], lang[order]))
 
 
 def test_zero_vectors_give_finite_terms_and_gradients() -> None:
     zeros = torch.zeros(4, 3, requires_grad=True)
     parts, lang = Parts(zeros, zeros), torch.zeros(4, dtype=torch.int64)
     for variant in ("paper", *VARIANTS):
-        terms = oracle_terms(parts, parts, lang, lang, variant=variant, pairs="off_diagonal", same_language=True)
+        terms = paper(parts, parts, lang, lang, variant=variant)
         (gradient,) = torch.autograd.grad(sum(terms), zeros, allow_unused=True)
         assert all(torch.isfinite(term) for term in terms)
         assert gradient is None or torch.isfinite(gradient).all()
@@ -216,14 +203,8 @@ def test_the_adversarial_term_is_least_at_2_log_l_for_uniform_logits() -> None:
 @pytest.mark.parametrize(("name", "value"), [("variant", "oracel_new"), ("pairs", "diagonal")])
 def test_an_unknown_name_is_answered_with_the_known_ones(name: str, value: str) -> None:
     parts, lang = Parts(torch.ones(2, 2), torch.ones(2, 2)), torch.zeros(2, dtype=torch.int64)
-    reading: dict[str, Any] = {
-        "variant": "paper",
-        "pairs": "off_diagonal",
-        "same_language": True,
-        name: value,
-    }
     with pytest.raises(ValueError, match=f"{value}.*expected one of"):
-        oracle_terms(parts, parts, lang, lang, **reading)
+        paper(parts, parts, lang, lang, **{name: value})
 
 
 # ---- partners
@@ -251,14 +232,8 @@ def test_the_next_of_a_label_goes_around_its_ring() -> None:
 def test_partners_within_the_batch_are_rows_of_the_batch() -> None:
     torch.manual_seed(0)
     parts, lang = Parts(*torch.randn(2, 4, 3)), torch.tensor([0, 0, 1, 2])
-    side = with_partners(
-        parts,
-        torch.zeros(4, 3),
-        torch.zeros(4, 3),
-        lang,
-        meaning=torch.tensor([1, 2, 3, 0]),
-        language=torch.tensor([1, 0, 2, 3]),
-    )
+    meaning, language = torch.tensor([1, 2, 3, 0]), torch.tensor([1, 0, 2, 3])
+    side = with_partners(parts, *torch.zeros(2, 4, 3), lang, meaning=meaning, language=language)
     assert side.has_random_language.tolist() == [True, True, False, False]
     torch.testing.assert_close(side.random_meaning[0], parts.meaning[1])
 
