@@ -55,16 +55,8 @@ def make_evaluator(*sets: Items, **changes: Any) -> ClsdEvaluator:
 
 
 # Angles in degrees: the nearer to the source at 0, the larger the cosine.
-ANGLES = {
-    "s0": 0,
-    "le chat dort": 10,
-    "le chien dort": 20,
-    "le chat mange": 30,
-    "s1": 0,
-    "il pleut": 40,
-    "il neige": 15,
-    "elle pleut": 50,
-}
+ANGLES = {"s0": 0, "le chat dort": 10, "le chien dort": 20, "le chat mange": 30}
+ANGLES |= {"s1": 0, "il pleut": 40, "il neige": 15, "elle pleut": 50}
 
 
 def at_angles(angles: dict[str, float], sentences: Sequence[str]) -> Tensor:

@@ -6,6 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +32,17 @@ RULE = PercentRule(above="far", below="near", percents=[50], strict=True)
 def pairs_of(labels: Sequence[str], name: str = "set", annotators: int = 3, **changes: Any) -> DivergenceSet:
     """Pair i is ``s<i>`` and two words, ``t<i> .``; its label is its kind, and ``same`` is equivalent."""
     numbers = range(len(labels))
-    fields: dict[str, Any] = {
-        "name": name,
-        "pairs": [WordPair((f"s{i}",), (f"t{i}", ".")) for i in numbers],
-        "source": [f"s{i}" for i in numbers],
-        "target": [f"t{i}." for i in numbers],
-        "equivalent": [label == "same" for label in labels],
-        "kinds": list(labels),
-        "highlights": [((0,), (0, 0))] * len(labels),
-        "annotators": annotators,
-    }
-    return DivergenceSet(**{**fields, **changes})
+    pairs = DivergenceSet(
+        name,
+        [WordPair((f"s{i}",), (f"t{i}", ".")) for i in numbers],
+        [f"s{i}" for i in numbers],
+        [f"t{i}." for i in numbers],
+        [label == "same" for label in labels],
+        list(labels),
+        [((0,), (0, 0))] * len(labels),
+        annotators,
+    )
+    return replace(pairs, **changes)
 
 
 FILES = ("pool", "read_pool", "dev", "read_dev", "annotations", "read_annotations")
@@ -205,14 +206,8 @@ def test_annotations_give_the_agreement_table() -> None:
 # ---- margins of vectors
 
 # The sides of pairs 0 and 1 are equal, those of pair 2 are orthogonal.
-VECTORS = {
-    "s0": [1.0, 0, 0],
-    "s1": [0, 1.0, 0],
-    "s2": [0, 0, 1.0],
-    "t0.": [1.0, 0, 0],
-    "t1.": [0, 1.0, 0],
-    "t2.": [0.6, 0.8, 0],
-}
+VECTORS = {"s0": [1.0, 0, 0], "s1": [0, 1.0, 0], "s2": [0, 0, 1.0]}
+VECTORS |= {"t0.": [1.0, 0, 0], "t1.": [0, 1.0, 0], "t2.": [0.6, 0.8, 0]}
 
 
 def embedded(evaluator: DivergenceEvaluator) -> torch.Tensor:

@@ -17,6 +17,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.evaluation.builders import builder
 from tests.helpers import config
 from xsent.data.readers.sts import read_stsb
 from xsent.evaluation.mteb.evaluator import MtebEvaluator
@@ -25,12 +26,8 @@ from xsent.run import evaluate
 
 pytest.importorskip("mteb", reason="mteb is not installed")
 
-TWEETS, PAIRS, URLS, STS = (
-    "TweetSentimentExtractionClassification",
-    "TwitterSemEval2015",
-    "TwitterURLCorpus",
-    "STSBenchmark",
-)
+TWEETS, STS = "TweetSentimentExtractionClassification", "STSBenchmark"
+PAIRS, URLS = "TwitterSemEval2015", "TwitterURLCorpus"
 PAIR = {"sentence1": "a", "sentence2": "b", "score": 1.0}
 BOTH = ("train", "test")
 TASKS = {TWEETS: "accuracy", PAIRS: "cosine_ap", STS: "cosine_spearman"}
@@ -62,14 +59,8 @@ def small_tasks(root: Path) -> Path:
 
 
 def evaluator(root: Path | None, tmp_path: Path, **changes: Any) -> MtebEvaluator:
-    options: dict[str, Any] = {
-        "name": "ugc_mteb",
-        "root": None if root is None else str(root),
-        "download": False,
-        "tasks": TASKS,
-        "cache_dir": str(tmp_path / "cache"),
-    }
-    return MtebEvaluator(**{**options, **changes})
+    make = builder(MtebEvaluator, name="ugc_mteb", download=False, tasks=TASKS, cache_dir=str(tmp_path / "cache"))
+    return make(root=None if root is None else str(root), **changes)
 
 
 def at_angles(sentences: list[str]) -> Tensor:

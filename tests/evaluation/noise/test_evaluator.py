@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,17 +67,7 @@ def metrics(evaluator: UgcEvaluator, table: Table) -> dict[str, float]:
 
 
 def noisy_set(seed: int | None = None, *, noisy: Sequence[str] = ("u", "2", "ok"), **changes: Any) -> UgcSet:
-    fields: dict[str, Any] = {
-        "name": "set",
-        "seed": seed,
-        "noisy": list(noisy),
-        "standard": ["you", "two", "ok"],
-        "translations": {},
-        "augmented": [],
-        "made_from": {},
-        "language": "eng",
-    }
-    return UgcSet(**{**fields, **changes})
+    return replace(UgcSet("set", seed, list(noisy), ["you", "two", "ok"], {}, [], {}, "eng"), **changes)
 
 
 # Cosine distances: u and you 1, 2 and two 1 - 0.6 = 0.4, ok and ok 0.
@@ -218,8 +209,7 @@ def test_details_have_the_scores_of_every_generation() -> None:
     evaluator = make_evaluator(*sets, teacher=TableEmbedder(TEACHER))
     details = evaluator.score(TableEmbedder(STUDENT).encode(evaluator.sentences())).details
     rows = [(row["set"], row["seed"], row["vectors_of"], row["xsim"], row["unchanged"]) for row in details]
-    third = pytest.approx(100 / 3)
-    two_thirds = pytest.approx(200 / 3)
+    third, two_thirds = pytest.approx(100 / 3), pytest.approx(200 / 3)
     assert rows == [
         ("set", 1, "student", two_thirds, 1),
         ("set", 2, "student", 0, 3),

@@ -29,16 +29,9 @@ def encode(sentences: list[str]) -> Tensor:
 
 def pairs(part: str, kind: str, languages: str, *labelled: tuple[int, int], start: int = 0) -> LabelledSet:
     """Pairs of (angle between the two, label); the first is at ``start`` degrees."""
-    source_lang, target_lang = languages.split("-")
-    return LabelledSet(
-        part,
-        kind,
-        source_lang,
-        target_lang,
-        [str(start) for _ in labelled],
-        [str(start + a) for a, _ in labelled],
-        [label for _, label in labelled],
-    )
+    angles, labels = zip(*labelled, strict=True)
+    source, target = [str(start)] * len(labelled), [str(start + angle) for angle in angles]
+    return LabelledSet(part, kind, *languages.split("-"), source, target, list(labels))
 
 
 make_evaluator = builder(

@@ -112,16 +112,8 @@ def test_minilm_has_its_published_correlation_on_english(shared_data: Path) -> N
         pytest.skip(f"no similarity files at {shared_data / 'sts17'}")
     from xsent.models.encoders.transformer import SentenceEncoder
 
-    encoder = SentenceEncoder.load(
-        name="minilm",
-        path=str(Path(package.__file__).parent / "model"),
-        revision=None,
-        pooling=None,
-        projection=None,
-        prompt=None,
-        max_length=None,
-        normalize=None,
-        trust_remote_code=False,
-    )
+    path = str(Path(package.__file__).parent / "model")
+    unset = dict.fromkeys(("revision", "pooling", "projection", "prompt", "max_length", "normalize"))
+    encoder = SentenceEncoder.load(name="minilm", path=path, trust_remote_code=False, **unset)
     evaluator = make_evaluator(read=partial(read_sts17), root=str(shared_data / "sts17"), pairs=["en-en"])
     assert evaluator(encoder.encode)["sts/eng-eng/spearman"] == pytest.approx(87.59, abs=0.01)
