@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from omegaconf import MissingMandatoryValue, OmegaConf
 
 from tests.helpers import ROOT, config
 from xsent.run import check_targets, load_config
+from xsent.run.build import targets
 from xsent.run.compose import name_models
 
 CONF = ROOT / "conf"
@@ -20,12 +20,10 @@ CONF = ROOT / "conf"
 PASSED_BY_RUN = {
     "xsent.recipes.": {"encoder"},
     "pytorch_lightning.Trainer": {"callbacks", "logger", "plugins", "default_root_dir"},
-    "xsent.data.readers.parallel.": {"ledger", "root"},
-    "xsent.data.readers.cldr.": {"ledger", "root"},
-    "xsent.data.readers.labelled.": {"ledger", "root"},
-    "xsent.data.readers.msrp.": {"ledger", "root"},
-    "xsent.data.readers.pawsx.": {"ledger", "root"},
-    "xsent.data.readers.monolingual.": {"ledger", "root"},
+    **{
+        f"xsent.data.readers.{name}.": {"ledger", "root"}
+        for name in ("parallel", "cldr", "labelled", "msrp", "pawsx", "monolingual")
+    },
     "xsent.data.test_sets.clsd.": {"root", "directions"},
     "xsent.data.readers.tatoeba.": {"root", "languages"},
     "xsent.data.readers.bucc.": {"root", "languages", "part"},
@@ -44,18 +42,6 @@ PASSED_BY_RUN = {
 
 def options(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
-
-
-def targets(node: Any, key: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every node with a ``_target_``, and its dotted key."""
-    if isinstance(node, Mapping):
-        if "_target_" in node:
-            yield key, node
-        for name, value in node.items():
-            yield from targets(value, f"{key}.{name}")
-    elif isinstance(node, list):
-        for number, value in enumerate(node):
-            yield from targets(value, f"{key}[{number}]")
 
 
 def composed(tmp_path: Path, name: str, *overrides: str) -> dict[str, Any]:
@@ -89,34 +75,33 @@ def check_signatures(plain: dict[str, Any]) -> None:
 FAMILIES = ("mbert", "minilm", "static", "static_characters", "laser2", "mini")
 
 
-@pytest.mark.parametrize(
-    ("recipe", "encoder"),
-    [
-        *(("labse", encoder) for encoder in options("encoder")),
-        *((recipe, encoder) for recipe in options("recipe") if recipe != "labse" for encoder in FAMILIES),
-    ],
-)
-def test_every_recipe_composes_with_every_family_of_encoders(tmp_path: Path, recipe: str, encoder: str) -> None:
-    check_signatures(composed(tmp_path, "train", f"recipe={recipe}", f"encoder={encoder}"))
-
-
 RECIPE_GROUPS = sorted(str(path.relative_to(CONF)) for path in (CONF / "recipe").glob("*/*"))
-OPTIONS = [
+EXPERIMENTS = sorted((CONF / "experiment").rglob("*.yaml"))
+ROOTS = "data.root=FOLDER ++roots.tatoeba=FOLDER ++roots.sts=FOLDER ++roots.muse=FOLDER"
+CHOICES = [
+    *(f"recipe=labse encoder={encoder}" for encoder in options("encoder")),
+    *(f"recipe={recipe} encoder={encoder}" for recipe in options("recipe") for encoder in FAMILIES),
     *(
-        ("labse", f"{group}={option}")
+        f"recipe=labse {group}={option}"
         for group in ("data", "evaluator", "trainer", "logger", "debug")
         for option in options(group)
     ),
-    *((group.split("/")[1], f"{group}={option}") for group in RECIPE_GROUPS for option in options(group)),
-    *(("paraphrase", f"data={name}") for name in ("labelled", "msrp", "pawsx", "pawsx_dev")),
-    *(("rolaser", f"evaluator={name}") for name in ("ugc", "ugc_heldout", "ugc_mteb")),
-    *(("divergence", f"evaluator={name}") for name in ("refresd", "semdiverge", "divergence", "divergence_heldout")),
+    *(f"recipe={group.split('/')[1]} {group}={option}" for group in RECIPE_GROUPS for option in options(group)),
+    *(f"recipe=paraphrase data={name}" for name in ("labelled", "msrp", "pawsx", "pawsx_dev")),
+    *(f"recipe=rolaser evaluator={name}" for name in ("ugc", "ugc_heldout", "ugc_mteb")),
+    *(f"recipe=divergence evaluator={name}" for name in ("refresd", "semdiverge", "divergence", "divergence_heldout")),
+    *(f"experiment={path.relative_to(CONF / 'experiment').with_suffix('')} {ROOTS}" for path in EXPERIMENTS),
 ]
 
 
-@pytest.mark.parametrize(("recipe", "option"), OPTIONS)
-def test_every_option_of_a_group_composes(tmp_path: Path, recipe: str, option: str) -> None:
-    check_signatures(composed(tmp_path, "train", f"recipe={recipe}", option))
+@pytest.mark.parametrize("overrides", CHOICES)
+def test_every_choice_of_a_training_composes(tmp_path: Path, overrides: str) -> None:
+    check_signatures(composed(tmp_path, "train", *overrides.split()))
+
+
+@pytest.mark.parametrize("evaluator", [name for name in options("evaluator") if name not in ("none", "heldout")])
+def test_every_evaluation_composes(tmp_path: Path, evaluator: str) -> None:
+    check_signatures(composed(tmp_path, "evaluate", f"evaluator={evaluator}"))
 
 
 @pytest.mark.parametrize(
@@ -126,22 +111,10 @@ def test_every_option_of_a_group_composes(tmp_path: Path, recipe: str, option: s
         (["recipe=labse", "recipe/paraphrase/loss=ams"], r"belongs to recipe=paraphrase, but recipe=labse .* none$"),
         (["recipe=dream", "+recipe/rolaser/distillation=mse"], r"are: recipe/oracle/objective, recipe/oracle/weights$"),
         (["experiment=mini", "recipe/divergence/sampling=ranking"], r"recipe=divergence, but recipe=labse was chosen"),
-        (
-            ["recipe=paraphrase", "+recipe.loss.margn=1"],
-            r"recipe\.loss\.margn: .* conf/recipe/paraphrase/loss that fits",
-        ),
-        (
-            ["recipe=rolaser", "~recipe.loss.reduction"],
-            r"recipe\.loss: .* needs reduction; .* conf/recipe/rolaser/distillation",
-        ),
-        (
-            ["recipe=labse", "~recipe.loss.margin"],
-            r"recipe\.loss: \S+softmax needs margin; .* conf/recipe ",
-        ),
-        (
-            ["recipe=labse", "+recipe.optimizer.rate=1"],
-            r"recipe\.optimizer\.rate: .*AdamW has no option rate",
-        ),
+        (["recipe=paraphrase", "+recipe.loss.margn=1"], r"recipe\.loss\.margn: .*/recipe/paraphrase/loss that fits"),
+        (["recipe=rolaser", "~recipe.loss.reduction"], r"recipe\.loss: .*needs reduction; .*conf/recipe/rolaser/dis"),
+        (["recipe=labse", "~recipe.loss.margin"], r"recipe\.loss: \S+softmax needs margin; .* conf/recipe "),
+        (["recipe=labse", "+recipe.optimizer.rate=1"], r"recipe\.optimizer\.rate: .*AdamW has no option rate"),
     ],
 )
 def test_an_option_that_does_not_fit_the_recipe_is_an_error_that_names_the_group(
@@ -151,42 +124,37 @@ def test_an_option_that_does_not_fit_the_recipe_is_an_error_that_names_the_group
         load_config("train", [*overrides, "data.root=FOLDER", f"run_dir={tmp_path}"])
 
 
-def test_an_option_of_the_chosen_recipe_is_accepted(tmp_path: Path) -> None:
-    chosen = [
-        "experiment=oracle/mini",
-        "recipe/oracle/weights=apart",
-        "pictures=null",
-        "evaluator=none",
-        "data.root=FOLDER",
-    ]
-    plain = load_config("train", [*chosen, f"run_dir={tmp_path}"])
+def test_an_option_of_the_chosen_recipe_is_accepted_and_the_command_line_beats_it(tmp_path: Path) -> None:
+    chosen = "experiment=oracle/mini recipe/oracle/weights=apart pictures=null evaluator=none data.root=FOLDER"
+    plain = load_config("train", [*chosen.split(), f"run_dir={tmp_path}"])
     assert plain["recipe"]["weights"]["dream"]["reconstruction"] == 256.0
     assert plain["pictures"]["pairs_per_language"] == 0
-
-
-def test_a_value_on_the_command_line_beats_an_option_of_the_recipe(tmp_path: Path) -> None:
     plain = composed(tmp_path, "train", "recipe=divergence", "recipe/divergence/sampling=subtree_deletion")
     assert (plain["recipe"]["margin"], plain["data"]["sampling"]) == (8.0, "single")
+    plain = composed(tmp_path, "train", "experiment=mini", "data=cldr", "trainer.max_epochs=7")
+    assert (plain["data"]["name"], plain["trainer"]["max_epochs"]) == ("cldr", 7)
+    assert plain["recipe"]["loss"]["margin"] == 0.1
+    assert composed(tmp_path, "train", "recipe=paraphrase", "recipe/paraphrase/mining=none")["recipe"]["mining"] is None
 
 
 def test_at_most_14_groups_are_at_the_top() -> None:
     assert len([path for path in CONF.iterdir() if path.is_dir()]) <= 14
 
 
-@pytest.mark.parametrize("group", ["ranker", "aligner", "divergences"])
-def test_every_option_of_xsent_diverge_composes(group: str) -> None:
-    for option in options(f"job/diverge/{group}"):
-        check_signatures(load_config("diverge", [f"{group}={option}"]))
+JOBS = [
+    *((command, "") for command in ("distract", "diverge", "filter", "mine", "noise")),
+    *(("distract", f"maker={maker}") for maker in options("job/distract/maker")),
+    *(
+        ("diverge", f"{group}={option}")
+        for group in ("ranker", "aligner", "divergences")
+        for option in options(f"job/diverge/{group}")
+    ),
+]
 
 
-@pytest.mark.parametrize("maker", options("job/distract/maker"))
-def test_every_maker_of_xsent_distract_composes(maker: str) -> None:
-    check_signatures(load_config("distract", [f"maker={maker}"]))
-
-
-@pytest.mark.parametrize("command", ["distract", "diverge", "filter", "mine", "noise"])
-def test_the_config_of_a_command_composes(command: str) -> None:
-    check_signatures(load_config(command, []))
+@pytest.mark.parametrize(("command", "option"), JOBS)
+def test_every_option_of_a_command_composes(command: str, option: str) -> None:
+    check_signatures(load_config(command, [option] if option else []))
 
 
 def test_evaluator_ugc_and_xsent_augment_make_the_same_negatives(tmp_path: Path) -> None:
@@ -225,32 +193,10 @@ def test_an_unknown_translator_is_an_error(tmp_path: Path, chosen: str, message:
 
 
 def test_encoders_have_the_prompts_and_lengths_of_the_clsd_notebook(tmp_path: Path) -> None:
-    nodes = {name: composed(tmp_path, "evaluate", f"encoder={name}")["encoder"] for name in CLSD_ENCODERS}
-    assert {name: (node["prompt"] or "", node["max_length"]) for name, node in nodes.items()} == CLSD_ENCODERS
-
-
-CLSD_ENCODERS = {
-    "e5_base": ("query: ", 512),
-    "e5_large": ("query: ", 512),
-    "gte": ("", 8192),
-    "mpnet": ("", 128),
-    "labse": ("", 256),
-}
-
-
-def test_mining_can_be_left_out(tmp_path: Path) -> None:
-    assert composed(tmp_path, "train", "recipe=paraphrase", "recipe/paraphrase/mining=none")["recipe"]["mining"] is None
-
-
-EXPERIMENTS = sorted(
-    str(path.relative_to(CONF / "experiment").with_suffix("")) for path in (CONF / "experiment").rglob("*.yaml")
-)
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_composes(tmp_path: Path, name: str) -> None:
-    roots = ["data.root=FOLDER", *(f"++roots.{name}=FOLDER" for name in ("tatoeba", "sts", "muse"))]
-    check_signatures(composed(tmp_path, "train", f"experiment={name}", *roots))
+    expected = {"e5_base": ("query: ", 512), "e5_large": ("query: ", 512), "gte": ("", 8192), "mpnet": ("", 128)}
+    expected["labse"] = ("", 256)
+    nodes = {name: composed(tmp_path, "evaluate", f"encoder={name}")["encoder"] for name in expected}
+    assert {name: (node["prompt"] or "", node["max_length"]) for name, node in nodes.items()} == expected
 
 
 @pytest.mark.parametrize(("name", "group"), [("evaluate", "evaluator"), ("train", "data")])
@@ -264,11 +210,6 @@ def test_a_mandatory_root_is_missing_until_it_is_set(tmp_path: Path, name: str, 
         if OmegaConf.is_missing(config(name, tmp_path, *recipe, f"{group}={path.stem}")[group], "root")
     ]
     assert missing == [path.stem for path in files]
-
-
-@pytest.mark.parametrize("evaluator", [name for name in options("evaluator") if name not in ("none", "heldout")])
-def test_evaluation_composes(tmp_path: Path, evaluator: str) -> None:
-    check_signatures(composed(tmp_path, "evaluate", f"evaluator={evaluator}"))
 
 
 @pytest.mark.parametrize(
@@ -290,13 +231,6 @@ def test_an_evaluator_holds_out_the_same_shares_as_the_data_of_its_run(
     run = ["data.valid_share=0.3", "data.test_share=0.4", "data.zero_shot=[ko]"]
     assert shares("train", "recipe=paraphrase", "data=pawsx_dev", *run) == [0.3, 0.4, ["ko"]]
     assert shares("evaluate") == alone
-
-
-def test_an_option_on_the_command_line_beats_the_recipe_and_the_experiment(tmp_path: Path) -> None:
-    plain = composed(tmp_path, "train", "experiment=mini", "data=cldr", "trainer.max_epochs=7")
-    assert plain["data"]["name"] == "cldr"
-    assert plain["trainer"]["max_epochs"] == 7
-    assert plain["recipe"]["loss"]["margin"] == 0.1
 
 
 def test_dream_and_meat_are_oracle_without_its_terms(tmp_path: Path) -> None:

@@ -94,19 +94,15 @@ def train_once(folder: Path, overrides: list[str]) -> None:
 
 def test_labse_with_micro_batches_on_two_processes_ends_where_a_plain_run_ends(tmp_path: Path) -> None:
     bert = without_dropout(tmp_path / "bert")
+    options = (
+        "recipe=labse encoder=minilm encoder.pooling=mean encoder.normalize=true encoder.max_length=32"
+        " trainer.max_epochs=1 trainer.enable_progress_bar=false evaluator=none"
+    )
     overrides = [
-        *toy_overrides(toy_bitext(tmp_path / "data", pairs=80)),
-        "recipe=labse",
-        "encoder=minilm",
+        *toy_overrides(toy_bitext(tmp_path / "data", pairs=80), *options.split()),
         f"encoder.path={bert}",
-        "encoder.pooling=mean",
-        "encoder.normalize=true",
-        "encoder.max_length=32",
         "recipe.optimizer={_target_: torch.optim.SGD, lr: 0.1, weight_decay: 0}",
-        "trainer.max_epochs=1",
-        "trainer.enable_progress_bar=false",
         f"cache_dir={tmp_path / 'cache'}",
-        "evaluator=none",
     ]
     train_once(tmp_path / "plain", overrides)
     chunked = [*overrides, "trainer=ddp_cpu", "recipe.micro_batch_size=5"]

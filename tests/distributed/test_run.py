@@ -14,69 +14,39 @@ from xsent.run import train
 
 SGD = "recipe.optimizer={_target_: torch.optim.SGD, lr: 0.1, weight_decay: 0}"
 RECIPES = {
-    "oracle": ["recipe=oracle", "encoder=tiny", "recipe.optimizer.lr=0.001"],
-    "dream": ["recipe=dream", "encoder=tiny", "recipe.optimizer.lr=0.001"],
-    "labse": ["recipe=labse", "encoder=tiny", SGD],
+    "oracle": "recipe=oracle encoder=tiny recipe.optimizer.lr=0.001",
+    "dream": "recipe=dream encoder=tiny recipe.optimizer.lr=0.001",
+    "labse": "recipe=labse encoder=tiny",
     # Mined from the whole mega-batch; every hard negative is one of every anchor, whichever device has it.
-    "paraphrase": [
-        "recipe=paraphrase",
-        "recipe/paraphrase/loss=ams_all",
-        "encoder=tiny",
-        "recipe.freeze.embeddings=none",
-        SGD,
-        "recipe.mining.mini_batches=3",
-        "recipe.mining.both_sides=true",
-        "callbacks.checkpoints.monitor=val/loss",
-        "callbacks.checkpoints.mode=min",
-    ],
+    "paraphrase": (
+        "recipe=paraphrase recipe/paraphrase/loss=ams_all encoder=tiny recipe.freeze.embeddings=none"
+        " recipe.mining.mini_batches=3 recipe.mining.both_sides=true"
+        " callbacks.checkpoints.monitor=val/loss callbacks.checkpoints.mode=min"
+    ),
     # The contrast alone looks at other devices' sentences.
-    "rolaser": [
-        "recipe=rolaser",
-        "recipe/rolaser/distillation=contrast",
-        "encoder=tiny",
-        "encoder.dim=256",
-        "recipe.teacher=mini",
-        "recipe.projection=null",
-        "recipe.preprocessing=none",
-        "recipe.weights.clean=0.5",
-        "recipe.optimizer.lr=0.001",
-        "recipe.scheduler.warmup_steps=1",
-    ],
+    "rolaser": (
+        "recipe=rolaser recipe/rolaser/distillation=contrast encoder=tiny encoder.dim=256 recipe.teacher=mini"
+        " recipe.projection=null recipe.preprocessing=none recipe.weights.clean=0.5"
+        " recipe.optimizer.lr=0.001 recipe.scheduler.warmup_steps=1"
+    ),
+}
+DATA = {
+    "rolaser": "data.global_batch_size=32 data.valid_share=0.1 data.test_share=0.1 pictures=null logger=none",
+    "paraphrase": (
+        "data=labelled data.global_batch_size=16 data.valid_share=0.2 data.test_share=0.2 pictures=null logger=none"
+    ),
 }
 
 
-def data_of(recipe: str, tmp_path: Path) -> list[str]:
-    if recipe == "rolaser":
-        return [
-            f"data.root={toy_sentences(tmp_path / 'data')}",
-            "data.global_batch_size=32",
-            "data.valid_share=0.1",
-            "data.test_share=0.1",
-            "pictures=null",
-            "logger=none",
-        ]
-    if recipe != "paraphrase":
-        return toy_overrides(toy_bitext(tmp_path / "data", pairs=150))
-    return [
-        "data=labelled",
-        f"data.root={toy_labelled(tmp_path / 'data')}",
-        "data.global_batch_size=16",
-        "data.valid_share=0.2",
-        "data.test_share=0.2",
-        "pictures=null",
-        "logger=none",
-    ]
-
-
 def overrides_of(recipe: str, trainer: str, tmp_path: Path) -> list[str]:
-    return [
-        *data_of(recipe, tmp_path),
-        *RECIPES[recipe],
-        f"trainer={trainer}",
-        "trainer.max_epochs=2",
-        "trainer.enable_progress_bar=false",
-        f"cache_dir={tmp_path / 'cache'}",
-    ]
+    if recipe in DATA:
+        root = (toy_sentences if recipe == "rolaser" else toy_labelled)(tmp_path / "data")
+        data = [f"data.root={root}", *DATA[recipe].split()]
+    else:
+        data = toy_overrides(toy_bitext(tmp_path / "data", pairs=150))
+    options = [f"trainer={trainer}", "trainer.max_epochs=2", "trainer.enable_progress_bar=false"]
+    optimizer = [SGD] if recipe in ("labse", "paraphrase") else []
+    return [*data, *RECIPES[recipe].split(), *optimizer, *options, f"cache_dir={tmp_path / 'cache'}"]
 
 
 def train_once(folder: Path, overrides: list[str]) -> None:

@@ -18,14 +18,11 @@ def logger_config(name: str, tmp_path: Path) -> Any:
     return OmegaConf.to_container(config("train", tmp_path, "recipe=labse", f"logger={name}").logger, resolve=True)
 
 
-def test_csv_writes_into_the_run_folder(tmp_path: Path) -> None:
+def test_csv_writes_into_the_run_folder_and_none_is_no_logger(tmp_path: Path) -> None:
+    assert not logger_config("none", tmp_path)
     logger = build(logger_config("csv", tmp_path))
     logger.log_metrics({"train/loss": 1.0, "epoch": 0}, step=1)
     assert (tmp_path / "run/metrics.csv").read_text() == "step,epoch,name,value\n1,0,train/loss,1.0\n"
-
-
-def test_none_is_no_logger(tmp_path: Path) -> None:
-    assert not logger_config("none", tmp_path)
 
 
 def test_tensorboard_writes_into_the_run_folder(tmp_path: Path) -> None:

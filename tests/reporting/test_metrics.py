@@ -32,30 +32,26 @@ def test_every_value_is_a_row_and_on_disk_at_once(tmp_path: Path) -> None:
     assert rows_of(tmp_path)[-1] == ["5", "0", "val/loss", "nan"]
 
 
-def test_a_resumed_run_drops_what_it_will_log_again(tmp_path: Path) -> None:
-    killed = MetricsFile(folder=str(tmp_path))
-    for step in (10, 20, 30):
-        killed.log_metrics({"train/loss": step / 10, "epoch": 0}, step=step)
-    resumed = MetricsFile(folder=str(tmp_path))
-    resumed.log_metrics({"train/loss": 2.0, "epoch": 0}, step=20)
-    assert [row[0] for row in rows_of(tmp_path)] == ["10", "20"]
-
-
-def test_the_end_of_an_epoch_outlives_a_resume_at_the_same_step_of_the_next(tmp_path: Path) -> None:
-    killed = MetricsFile(folder=str(tmp_path))
-    killed.log_metrics({"val/loss": 1.0, "epoch": 0}, step=40)
-    killed.log_metrics({"train/loss": 0.5, "epoch": 1}, step=40)
-    resumed = MetricsFile(folder=str(tmp_path))
-    resumed.log_metrics({"train/loss": 0.5, "epoch": 1}, step=40)
-    assert rows_of(tmp_path) == [["40", "0", "val/loss", "1.0"], ["40", "1", "train/loss", "0.5"]]
-
-
-def test_a_row_torn_by_a_kill_is_dropped(tmp_path: Path) -> None:
-    MetricsFile(folder=str(tmp_path)).log_metrics({"train/loss": 1.0, "epoch": 0}, step=1)
+@pytest.mark.parametrize(
+    ("killed", "torn", "resumed", "expected"),
+    [
+        pytest.param([(10, 0), (20, 0), (30, 0)], "", (20, 0), [(10, 0), (20, 0)], id="what it will log again"),
+        pytest.param([(40, 0), (40, 1)], "", (40, 1), [(40, 0), (40, 1)], id="not the end of the epoch before"),
+        pytest.param([(1, 0)], "2,0,train/lo", (3, 0), [(1, 0), (3, 0)], id="a torn row"),
+    ],
+)
+def test_a_resumed_run_drops_rows(
+    killed: list[tuple[int, int]], torn: str, resumed: tuple[int, int], expected: list[tuple[int, int]], tmp_path: Path
+) -> None:
+    logger = MetricsFile(folder=str(tmp_path))
+    for step, epoch in killed:
+        logger.log_metrics({"train/loss": 1.0, "epoch": epoch}, step=step)
     with (tmp_path / "metrics.csv").open("a") as file:
-        file.write("2,0,train/lo")
-    MetricsFile(folder=str(tmp_path)).log_metrics({"train/loss": 3.0, "epoch": 0}, step=3)
-    assert [row[0] for row in rows_of(tmp_path)] == ["1", "3"]
+        file.write(torn)
+    MetricsFile(folder=str(tmp_path)).log_metrics({"train/loss": 2.0, "epoch": resumed[1]}, step=resumed[0])
+    rows = rows_of(tmp_path)
+    assert [(int(step), int(epoch)) for step, epoch, *_ in rows] == expected
+    assert [value for *_, value in rows] == [*["1.0"] * (len(expected) - 1), "2.0"]
 
 
 class Line(pl.LightningModule):

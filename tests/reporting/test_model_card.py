@@ -23,17 +23,13 @@ def run_folder(tmp_path: Path, *, recipe: dict[str, object] | None = None, **enc
     """As ``train.py`` leaves it: of its best checkpoint are the figures."""
     folder = tmp_path / "home" / "jane" / "run"
     (folder / "checkpoints").mkdir(parents=True)
+    data = {"name": "bitext", "root": str(folder / "private"), "languages": ["de", "eng"], "global_batch_size": 32}
     config = {
         "seed": 7,
         "run_dir": str(folder),
         "final": "best",
         "encoder": {"_target_": "xsent.models.encoders.transformer.SentenceEncoder.load", "name": "org/base"} | encoder,
-        "data": {
-            "name": "bitext",
-            "root": str(folder / "private"),
-            "languages": ["de", "eng"],
-            "global_batch_size": 32,
-        },
+        "data": data,
         "recipe": recipe or {"_target_": "xsent.recipes.disentangling.DisentanglingRecipe", **MEAT},
         "logger": {"api_key": "secret-of-jane"},
     }
@@ -50,7 +46,7 @@ def front_matter(card: str) -> dict[str, object]:
     return fields
 
 
-def test_a_run_is_described_by_its_own_files(tmp_path: Path) -> None:
+def test_a_run_is_described_by_its_own_files_without_secrets_and_paths_of_the_machine(tmp_path: Path) -> None:
     card = model_card(EXPORTED, about_run(run_folder(tmp_path)), CHECKED)
     front = front_matter(card)
     assert front["library_name"] == "sentence-transformers"
@@ -68,13 +64,8 @@ def test_a_run_is_described_by_its_own_files(tmp_path: Path) -> None:
     assert "test/x/language" not in card  # scores of the other head
     assert "largest difference 2.0e-07" in card
     assert "Text is cut after 64 tokens." in card
-
-
-def test_no_secret_and_no_path_of_the_machine_is_in_it(tmp_path: Path) -> None:
-    card = model_card(EXPORTED, about_run(run_folder(tmp_path)), CHECKED)
-    assert "secret-of-jane" not in card
-    assert str(tmp_path) not in card
-    assert "jane" not in card
+    for private in ("secret-of-jane", str(tmp_path), "jane"):  # a secret, and paths of the machine
+        assert private not in card
 
 
 def test_a_licence_is_taken_from_the_card_beside_the_base_model(tmp_path: Path) -> None:
@@ -136,17 +127,14 @@ def test_a_student_names_the_teacher_whose_space_it_learned(tmp_path: Path) -> N
     assert "| teacher | LASER2: the vectors are in its space" in card
 
 
-def test_a_score_that_is_not_a_number_is_undefined() -> None:
-    about = About("e", None, None, "Unknown.", [], {"recipe": "r"}, {"test/x/meaning/eng-eng/spearman": None}, {})
-    assert "| test/x/meaning/eng-eng/spearman | undefined |" in model_card(EXPORTED, about, CHECKED)
+ABOUT = About("e", None, None, "Unknown.", [], {"recipe": "r"}, {"test/x/meaning/eng-eng/spearman": None}, {})
 
 
-def test_many_scores_are_shown_by_their_means() -> None:
-    scores: dict[str, float | None] = {
-        f"test/x/meaning/{a}/accuracy": 1.0 for a in [*(f"l{i}" for i in range(60)), "mean"]
-    }
-    about = About("e", None, None, "Unknown.", [], {"recipe": "r"}, scores, {})
-    card = model_card(EXPORTED, about, CHECKED)
+def test_a_score_that_is_not_a_number_is_undefined_and_many_are_shown_by_their_means() -> None:
+    assert "| test/x/meaning/eng-eng/spearman | undefined |" in model_card(EXPORTED, ABOUT, CHECKED)
+    items = [*(f"l{number}" for number in range(60)), "mean"]
+    scores: dict[str, float | None] = {f"test/x/meaning/{item}/accuracy": 1.0 for item in items}
+    card = model_card(EXPORTED, ABOUT._replace(scores=scores), CHECKED)
     assert "test/x/meaning/mean/accuracy" in card
     assert "l17" not in card
     assert "60 more are in the run's `metrics.json`" in card
@@ -161,7 +149,6 @@ def test_an_encoder_as_it_is_has_no_training_and_no_scores() -> None:
 
 
 def test_the_snippet_for_onnxruntime_is_there_when_the_graph_is() -> None:
-    about = About("e", None, None, "Unknown.", [], {}, {}, {})
-    assert "onnxruntime.InferenceSession" in model_card(EXPORTED, about, CHECKED)
+    assert "onnxruntime.InferenceSession" in model_card(EXPORTED, ABOUT, CHECKED)
     without = CHECKED._replace(result=RESULT._replace(onnx_difference=None))
-    assert "InferenceSession" not in model_card(EXPORTED, about, without)
+    assert "InferenceSession" not in model_card(EXPORTED, ABOUT, without)

@@ -7,15 +7,8 @@ from pathlib import Path
 
 from xsent.reporting.run_outputs import remove_outputs
 
-OURS = (
-    "metrics.csv",
-    "results.csv",
-    "report.html",
-    "pictures/points.json",
-    "charts/margins.png",
-    "charts/margins.csv",
-    "tables/verdicts.csv",
-)
+CHARTS = ("charts/margins.png", "charts/margins.csv", "tables/verdicts.csv")
+OURS = ("metrics.csv", "results.csv", "report.html", "pictures/points.json", *CHARTS)
 FOREIGN = ("notes.txt", "tables/mine.csv", "charts/mine.png", "checkpoints/best.ckpt")
 
 
@@ -32,8 +25,7 @@ def files_in(folder: Path) -> set[str]:
 
 def test_what_an_earlier_run_wrote_is_removed_and_nothing_else(tmp_path: Path) -> None:
     folder = filled(tmp_path)
-    files = ["charts/margins.png", "charts/margins.csv", "tables/verdicts.csv"]
-    (folder / "metrics.json").write_text(json.dumps({"metrics": {}, "files": [*files, "checkpoints/best.ckpt"]}))
+    (folder / "metrics.json").write_text(json.dumps({"metrics": {}, "files": [*CHARTS, "checkpoints/best.ckpt"]}))
     remove_outputs(folder, with_curves=True)
     assert files_in(folder) == set(FOREIGN)
 

@@ -45,82 +45,44 @@ RECIPES = {
     "oracle with meat": ["recipe=oracle", "encoder=mini", "recipe.optimizer.lr=0.001", *WARM_UP],
     "oracle with dream": ["recipe=oracle", "recipe.host=dream", "encoder=mini", "recipe.optimizer.lr=0.001", *WARM_UP],
 }
+TOY_BERT = "encoder=mbert encoder.max_length=null pictures=null logger=none"
 # Frozen word embeddings, dropout; the kills are inside mega-batches of five batches.
-PARAPHRASE = [
-    "recipe=paraphrase",
-    "data=labelled",
-    "data.global_batch_size=16",
-    "data.valid_share=0.2",
-    "pictures=null",
-    "logger=none",
-    "encoder=mbert",
-    "encoder.max_length=null",
-    "recipe.mining.mini_batches=5",
-    "recipe.optimizer.lr=0.001",
-    "callbacks.checkpoints.monitor=val/loss",
-    "callbacks.checkpoints.mode=min",
-    "callbacks.early_stopping.monitor=val/loss",
-    "callbacks.early_stopping.mode=min",
-]
-
+PARAPHRASE = (
+    f"{TOY_BERT} recipe=paraphrase data=labelled data.global_batch_size=16 data.valid_share=0.2"
+    " recipe.mining.mini_batches=5 recipe.optimizer.lr=0.001"
+    " callbacks.checkpoints.monitor=val/loss callbacks.checkpoints.mode=min"
+    " callbacks.early_stopping.monitor=val/loss callbacks.early_stopping.mode=min"
+)
 # Trained projection, dropout, new noise in every epoch.
-ROLASER = [
-    "recipe=rolaser",
-    "recipe.teacher=mini",
-    "data.global_batch_size=32",
-    "data.valid_share=0.1",
-    "data.redraw=true",
-    "pictures=null",
-    "logger=none",
-    "encoder=mbert",
-    "encoder.max_length=null",
-    "recipe.scheduler.warmup_steps=5",
-]
-
-
-DIVERGENCE = [
-    "recipe=divergence",
-    "data.train_seeds=25",
-    "data.valid_seeds=4",
-    "data.test_seeds=4",
-    "data.global_batch_size=8",
-    "logger=none",
-    "encoder=mbert",
-    "encoder.max_length=null",
-    "recipe.max_length=32",
-    "recipe.optimizer.lr=0.001",
-]
+ROLASER = (
+    f"{TOY_BERT} recipe=rolaser recipe.teacher=mini data.global_batch_size=32 data.valid_share=0.1 data.redraw=true"
+    " recipe.scheduler.warmup_steps=5"
+)
+DIVERGENCE = (
+    f"{TOY_BERT} recipe=divergence data.train_seeds=25 data.valid_seeds=4 data.test_seeds=4 data.global_batch_size=8"
+    " recipe.max_length=32 recipe.optimizer.lr=0.001"
+)
+WITH_BERT = {
+    "paraphrase": (PARAPHRASE, toy_labelled),
+    "rolaser": (ROLASER, toy_sentences),
+    "divergence": (DIVERGENCE, toy_divergences),
+}
 
 
 def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
-    if recipe == "divergence":
-        return [
-            *DIVERGENCE,
-            f"data.root={toy_divergences(tmp_path / 'd.jsonl')}",
-            f"encoder.path={toy_bert(tmp_path / 'bert')}",
-        ]
-    if recipe == "rolaser":
-        return [
-            *ROLASER,
-            f"data.root={toy_sentences(tmp_path / 'data')}",
-            f"encoder.path={toy_bert(tmp_path / 'bert')}",
-        ]
-    if recipe != "paraphrase":
+    if recipe in RECIPES:
         return [*toy_overrides(toy_bitext(tmp_path / "data")), *RECIPES[recipe]]
-    encoder = toy_bert(tmp_path / "bert")
-    return [*PARAPHRASE, f"data.root={toy_labelled(tmp_path / 'data')}", f"encoder.path={encoder}"]
+    options, make_data = WITH_BERT[recipe]
+    root, encoder = make_data(tmp_path / "data"), toy_bert(tmp_path / "bert")
+    return [*options.split(), f"data.root={root}", f"encoder.path={encoder}"]
 
 
-@pytest.mark.parametrize("recipe", [*RECIPES, "paraphrase", "rolaser", "divergence"])
+@pytest.mark.parametrize("recipe", [*RECIPES, *WITH_BERT])
 def test_a_run_killed_twice_ends_with_the_weights_of_an_unbroken_run(tmp_path: Path, recipe: str) -> None:
-    overrides = [
-        *overrides_of(recipe, tmp_path),
-        "trainer.max_epochs=2",
-        "callbacks.checkpoints.every_n_batches=3",
-        "evaluator=none",
-        "trainer.enable_progress_bar=false",
-        f"cache_dir={tmp_path / 'cache'}",
-    ]
+    options = (
+        "trainer.max_epochs=2 callbacks.checkpoints.every_n_batches=3 evaluator=none trainer.enable_progress_bar=false"
+    )
+    overrides = [*overrides_of(recipe, tmp_path), *options.split(), f"cache_dir={tmp_path / 'cache'}"]
     train(config("train", tmp_path / "unbroken", *overrides))
     expected = state_of(tmp_path / "unbroken/run/checkpoints/last.ckpt")
 
@@ -139,12 +101,7 @@ def test_a_run_killed_twice_ends_with_the_weights_of_an_unbroken_run(tmp_path: P
 
 
 def test_a_run_with_other_options_is_not_resumed(tmp_path: Path) -> None:
-    overrides = [
-        *toy_overrides(toy_bitext(tmp_path / "data")),
-        *RECIPES["labse"],
-        "trainer.max_epochs=1",
-        "evaluator=none",
-    ]
+    overrides = [*overrides_of("labse", tmp_path), "trainer.max_epochs=1", "evaluator=none"]
     train(config("train", tmp_path, *overrides))
     with pytest.raises(ValueError, match=r"another recipe: recipe\.loss\.margin was 0\.3, is 0\.1"):
         train(config("train", tmp_path, *overrides, "recipe.loss.margin=0.1", "ckpt_path=last"))

@@ -26,19 +26,6 @@ RECIPES = {
     "ParaphraseRecipe": "Paraphrase identification with hard negatives (Fedorova and Musatow 2024)",
     "RolaserRecipe": "Robustness to user-generated text by distillation (Nishimwe, Sagot, Bawden 2024)",
 }
-UNKNOWN_LICENCE = (
-    "Unknown: neither the base model's files nor this run say it. Ask whoever published the base model and the data"
-    " before you pass this on."
-)
-DATA_TERMS = (
-    "The training data may have terms that no file of the run says, so no licence is given for the trained vectors:"
-    " ask whoever published the data before you pass this on."
-)
-OTHER_CHECKPOINT = (
-    "None: the run scored another checkpoint, {final}, and not the one that was exported. Score this one with"
-    " evaluate.py or `xsent mteb`."
-)
-NO_EVALUATION = "None: the run has no evaluation of these vectors."
 LANGUAGE_PAIR = re.compile(r"([a-z]{3})-([a-z]{3})")  # in the name of a metric
 SAME_RUN = ("run_dir", "recipe", "encoder", "data", "seed")  # two configs that agree on these are of one run
 MAX_SCORES = 40  # rows of the table
@@ -69,19 +56,18 @@ class About(NamedTuple):
     encoder: str
     base_model: str | None  # its name on the hub
     licence: str | None  # identifier of the licence of the weights; None: unknown
-    licence_text: str
+    licence_source: str  # where the licence is from
     languages: Sequence[str]  # of the training, ISO 639-3
     training: Mapping[str, str]  # rows of a table; empty: not trained here
     scores: Mapping[str, float | None]  # by metric, all spaces; None: undefined
     digests: Mapping[str, str]
-    no_scores: str = NO_EVALUATION  # shown where there are no scores
+    scored_checkpoint: str = ""  # file name of the checkpoint that the run scored instead of this one
 
 
 def about_encoder(config: Mapping[str, Any]) -> About:
     """Describe an untrained encoder of ``conf/encoder``."""
-    licence, licence_text = _licence(config)
     name = str(config["name"])
-    return About(name, _base_model(name), licence, licence_text, [], {}, {}, {})
+    return About(name, _base_model(name), *_licence(config), [], {}, {}, {})
 
 
 def about_run(path: Path) -> About:
@@ -109,8 +95,8 @@ def about_run(path: Path) -> About:
     return About(
         encoder=name,
         base_model=_base_model(name),
-        licence=None,
-        licence_text=f"Of the base model: {_licence(config['encoder'])[1]} {DATA_TERMS}",
+        licence=None,  # the training data may have terms that no file of the run says
+        licence_source=_licence(config["encoder"])[1],
         languages=_languages(config["data"]),
         training=_training(config, state),
         scores=results.get("metrics", {}) if is_scored else {},
@@ -119,7 +105,7 @@ def about_run(path: Path) -> About:
             **{label: str(results[name]) for name, label in labels.items() if results.get(name)},
             **{f"trained with {name}": packages[name] for name in ("torch", "transformers") if name in packages},
         },
-        no_scores=OTHER_CHECKPOINT.format(final=final) if results and not is_scored else NO_EVALUATION,
+        scored_checkpoint=final if results and not is_scored else "",
     )
 
 
@@ -228,7 +214,7 @@ def _base_model(name: str) -> str | None:
 
 
 def _licence(encoder: Mapping[str, Any]) -> tuple[str | None, str]:
-    """Identifier and sentence of the licence in the base model's own card, which is on disk or in the Hub's cache."""
+    """Identifier and source of the licence of the base model: its own card on disk or in the Hub's cache."""
     name, path = str(encoder["name"]), encoder.get("path")
     if str(encoder.get("_target_", "")).endswith("StaticEncoder.load") and path is None:
         return "apache-2.0", "Apache-2.0, as xsent, which the encoder is a part of; docs/mini.md there names its data."
@@ -238,8 +224,8 @@ def _licence(encoder: Mapping[str, Any]) -> tuple[str | None, str]:
     elif _base_model(name):
         card = try_to_load_from_cache(name, "README.md", revision=encoder.get("revision"))
     if not isinstance(card, str | Path) or not Path(card).is_file():
-        return None, UNKNOWN_LICENCE
+        return None, ""
     licence = ModelCard(Path(card).read_text(encoding="utf-8"), ignore_metadata_errors=True).data.get("license")
     if not isinstance(licence, str):
-        return None, UNKNOWN_LICENCE
+        return None, ""
     return licence, f"{licence}, as the card of the base model {name} says."

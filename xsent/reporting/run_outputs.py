@@ -54,7 +54,7 @@ def report_results(
     if tables := published_tables(config["published"], metrics):
         write_text(folder / "published.md", "\n".join(map(published_markdown, tables)))
         for table in tables:
-            console.print("", table.title, published_terminal(table), sep="\n")
+            console.print("", table.label, published_terminal(table), sep="\n")
     if scored.charts:
         from xsent.reporting.plots.charts import draw_charts
 

@@ -335,7 +335,7 @@ def test_every_metric_beside_a_published_table_of_refresd_is_measured(tmp_path: 
             missing = [name for item, _, last in names if (name := f"{item}/{prefix}{last}") not in result]
             assert not missing or prefix == "best_", (table["title"], missing)
     tables = published_tables(plain["published"], {f"test/{name}": value for name, value in result.items()})
-    assert [table.title.split("Table ")[1][0] for table in tables] == ["3", "3", "4", "4", "4", "5", "2"]
+    assert [table.label.split("Table ")[1][0] for table in tables] == ["3", "3", "4", "4", "4", "5", "2"]
 
 
 def test_heldout_pairs_and_semdiverge_have_the_metrics_of_the_published_tables(tmp_path: Path) -> None:
@@ -348,6 +348,6 @@ def test_heldout_pairs_and_semdiverge_have_the_metrics_of_the_published_tables(t
         result = evaluator.score_pairs(judged([1, -1], [[0, 0, 0], [1, 0, 0]]), threshold=0).metrics
         tables = published_tables(plain, {f"test/{metric}": value for metric, value in result.items()})
         for table in tables:
-            measured = [row[1:] for row in table.ours if "very pairs" not in row[0]]
-            assert all(any(row) for row in measured), table.title
+            measured = [row.texts[1:] for row in table.rows if row.bold and "very pairs" not in row.texts[0]]
+            assert all(any(row) for row in measured), table.label
         assert len(tables) == {"divergence_heldout": 4, "semdiverge": 1}[name]

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 HOSTILE = "</script><script>document.title = 'taken over'</script><img src=x onerror=\"document.title = 'seized'\">"
 FIGURES = {"test/tatoeba/original/deu/accuracy": 61.25, "test/tatoeba/original/mean/accuracy": 1 / 3}
 
@@ -27,27 +29,17 @@ def run_folder(
 ) -> Path:
     """An evaluation of ``mini``, or what ``config`` says; sentences lie on a row from left to right."""
     folder.mkdir(parents=True)
-    context = {
-        "xsent": "0.1.0",
-        "git": "abc",
-        "python": "3.11.7",
-        "packages": {"torch": "2.13.0"},
+    evaluator = {"name": "tatoeba", "root": "/data/tatoeba", "margin": "absolute"}
+    defaults = {"seed": 1, "encoder": {"name": "mini"}, "evaluator": evaluator, "run_dir": str(folder)}
+    versions = {"xsent": "0.1.0", "git": "abc", "python": "3.11.7", "packages": {"torch": "2.13.0"}}
+    content = {
+        "metrics": FIGURES if metrics is None else metrics,
+        **versions,
         "data": data,
         "seed": 1,
         **(about or {}),
-    }
-    evaluator = {"name": "tatoeba", "root": "/data/tatoeba", "margin": "absolute"}
-    content = {
-        "metrics": FIGURES if metrics is None else metrics,
-        **context,
         "expected": expected or {},
-        "config": {
-            "seed": 1,
-            "encoder": {"name": "mini"},
-            "evaluator": evaluator,
-            "run_dir": str(folder),
-            **(config or {}),
-        },
+        "config": {**defaults, **(config or {})},
     }
     (folder / "metrics.json").write_text(json.dumps(content))
     if logged is not None:
@@ -67,6 +59,13 @@ def blocks_of(page: Path) -> dict[str, Any]:
     """Data blocks of a page by name, without the chart library."""
     blocks = re.findall(r'<script type="text/plain" id="block-([^"]*)">([^<]*)</script>', page.read_text())
     return {name: json.loads(gzip.decompress(base64.b64decode(text))) for name, text in blocks if name != "vega"}
+
+
+def check_hostile_is_text(html: str) -> None:
+    """``HOSTILE`` is on the page and no part of its markup."""
+    assert "taken over" in html
+    assert "<script>document" not in html
+    assert "<img" not in html
 
 
 # ---- in a browser
@@ -132,3 +131,14 @@ def tap(page: Any, chart: Any, mark: Mapping[str, Any]) -> None:
 
 def fits_width(page: Any) -> bool:
     return bool(page.execute_script("return document.documentElement.scrollWidth <= innerWidth"))
+
+
+# ---- colours
+
+
+def contrast(first: Sequence[float], second: Sequence[float]) -> float:
+    """Contrast ratio of WCAG 2 between two colours, red, green and blue from 0 to 255."""
+    channels = np.array([first, second]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    dark, bright = sorted(linear @ [0.2126, 0.7152, 0.0722])
+    return float((bright + 0.05) / (dark + 0.05))

@@ -12,23 +12,18 @@ from xsent.reporting.pages import write_report
 from xsent.reporting.pages.curves import position_of, thin
 
 
-def test_thinning_keeps_first_last_and_every_spike() -> None:
+def test_thinning_keeps_first_last_and_every_spike_and_what_is_no_number_is_no_extreme() -> None:
     values = np.zeros(100_000)
     values[[777, 54_321]] = 9.0, -4.0
     values[99_999] = 1.0
-    rows = thin(values, 1500)
-    assert len(rows) <= 1500
-    assert rows == sorted(set(rows))
-    assert {0, 777, 54_321, 99_999} <= set(rows)
-
-
-def test_a_short_line_is_kept_as_it_is_and_what_is_no_number_is_no_extreme() -> None:
-    assert thin(np.array([3.0, np.nan, 1.0]), 3) == [0, 1, 2]
-    values = np.full(5000, np.nan)
-    values[2500] = 1.0
-    rows = thin(values, 100)
-    assert {0, 2500, 4999} <= set(rows)
-    assert len(rows) <= 100
+    gaps = np.full(5000, np.nan)
+    gaps[2500] = 1.0
+    for series, limit, expected in ((values, 1500, {0, 777, 54_321, 99_999}), (gaps, 100, {0, 2500, 4999})):
+        rows = thin(series, limit)
+        assert len(rows) <= limit
+        assert rows == sorted(set(rows))
+        assert expected <= set(rows)
+    assert thin(np.array([3.0, np.nan, 1.0]), 3) == [0, 1, 2]  # a short line is kept as it is
 
 
 def test_a_curve_that_breaks_off_keeps_a_gap_in_each_stretch_without_numbers() -> None:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.jobs.filtering.test_filter import WordJudge, rows
-from tests.reporting.pages.helpers import blocks_of, find, fits_width, use_phone
+from tests.reporting.pages.helpers import blocks_of, contrast, find, fits_width, use_phone
 from xsent.evaluation.score_report import Histogram, ScoredPair, ScoreReport
 from xsent.jobs.filtering.filter import FilterResult, filter_bitext, options_from
 from xsent.reporting.pages.filter import try_divergence_page, write_divergence_page
@@ -173,21 +172,21 @@ def test_words_are_marked_on_both_sides_and_neighbours_share_a_mark(page: Any) -
     ]
 
 
-def test_a_long_sentence_is_cut_and_says_so(page: Any) -> None:
-    find(page, "[name=words]")[0].send_keys("seven")
+def test_a_long_sentence_is_cut_and_markup_in_the_text_stays_text(page: Any) -> None:
+    words = find(page, "[name=words]")[0]
+    words.send_keys("seven")
     assert texts(page, ".sentence")[0] == "seven words of which but … and 3 more words"
     assert texts(page, "mark") == ["seven"]
-
-
-def test_markup_in_the_text_stays_text(page: Any) -> None:
-    assert page.title == "Divergences in text.tsv"
-    find(page, "[name=words]")[0].send_keys("</script>")
+    words.clear()
+    words.send_keys("</script>")
     assert status(page) == "1 of 7 pairs, page 1 of 1"
     assert texts(page, ".sentence")[0].startswith("x </script><script>document.title = 'taken")
     assert find(page, ".pairs script, .pairs b") == []
+    assert page.title == "Divergences in text.tsv"
 
 
-def test_classes_and_search_choose_together(page: Any) -> None:
+def test_classes_and_search_choose_together_from_the_first_page_on(page: Any) -> None:
+    turn(page, "next")
     choose(page, "verdict", "divergent")
     assert (lines(page), status(page)) == (["2", "3"], "2 of 7 pairs, page 1 of 1")
     choose(page, "verdict", "equivalent")
@@ -198,12 +197,6 @@ def test_classes_and_search_choose_together(page: Any) -> None:
     assert lines(page) == ["2", "4"]
     find(page, "[name=words]")[0].send_keys("nowhere")
     assert (texts(page, ".pairs li"), status(page)) == ([], "0 of 7 pairs, page 1 of 1")
-
-
-def test_a_new_choice_begins_at_the_first_page(page: Any) -> None:
-    turn(page, "next")
-    choose(page, "verdict", "equivalent")
-    assert status(page) == "5 of 7 pairs, page 1 of 2"
 
 
 def test_everything_can_be_done_from_the_keyboard(page: Any) -> None:
@@ -240,11 +233,9 @@ def test_a_phone_needs_no_sideways_scrolling(open_page: Callable[[Path], Any], t
     assert fits_width(page)
 
 
-def luminance(colour: str) -> float:
-    """Relative luminance of ``rgb(r, g, b)``, as WCAG 2 defines it."""
-    channels = np.array([int(part) for part in re.findall(r"\d+", colour)[:3]]) / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
+def rgb(colour: str) -> list[int]:
+    """Of ``rgb(r, g, b)``."""
+    return [int(part) for part in re.findall(r"\d+", colour)[:3]]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -252,12 +243,11 @@ def test_text_is_readable_in_light_and_dark(page: Any, scheme: str) -> None:
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     card = find(page, ".pairs li")[0].value_of_css_property("background-color")
-    assert (luminance(card) > 0.5) == (scheme == "light")
+    assert (sum(rgb(card)) > 3 * 128) == (scheme == "light")
     for selector in (".sentence", ".line", ".verdict.divergent", "mark"):
         text = find(page, selector)[0]
         behind = text.value_of_css_property("background-color") if selector == "mark" else card
-        low, high = sorted((luminance(text.value_of_css_property("color")), luminance(behind)))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, selector  # level AA
+        assert contrast(rgb(text.value_of_css_property("color")), rgb(behind)) >= 4.5, selector  # level AA
 
 
 def test_the_page_of_a_filtered_file_says_what_its_rows_say(open_page: Callable[[Path], Any], tmp_path: Path) -> None:

@@ -83,29 +83,32 @@ def test_a_cell_may_be_longer_than_the_csv_module_expects(tmp_path: Path) -> Non
 
 
 PANEL = {"points": [[0.0, 0.0]], "note": ""}
+HEADER = b"step,epoch,name,value\n"
 
 
-def drawn(panel: object) -> bytes:
-    return json.dumps({"sentences": ["a"], "languages": ["deu"], "methods": {"PCA": {"meaning": panel}}}).encode()
+def drawn(panel: object, *sentences: str) -> bytes:
+    texts = list(sentences or ["a"])
+    methods = {"PCA": {"meaning": panel}}
+    return json.dumps({"sentences": texts, "languages": ["deu"] * len(texts), "methods": methods}).encode()
 
 
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
         ("details.csv", b"a\n\xff\n", r"details\.csv: expected CSV in UTF-8"),
-        ("metrics.csv", b"step,epoch,name,value\n\xff\n", r"metrics\.csv: expected CSV in UTF-8"),
+        ("metrics.csv", HEADER + b"\xff\n", r"metrics\.csv: expected CSV in UTF-8"),
+        ("metrics.csv", HEADER + b"9,0,a,2\n9,0,a\n9,0,a,1\n", r"csv:3: expected step,epoch,name,value, found 9,0,a$"),
+        ("metrics.csv", b"epoch,value\n", r"csv:1: expected the header step,epoch,name,value, found epoch,value"),
         ("pictures/points.json", drawn({"points": [[0.0, 0.0]]}), r"points\.json: .* a note and finite points"),
         ("pictures/points.json", drawn({**PANEL, "points": [[math.nan, 0]]}), r"points\.json: .* finite points"),
         ("pictures/points.json", drawn({**PANEL, "points": [[0.0]]}), r"points\.json: .* finite points"),
+        ("pictures/points.json", drawn(PANEL, "a", "b"), r"json: .*sentences \(2\), found 2 languages and 1 points"),
         ("pictures/points.json", drawn([]), r"points\.json: .* finite points"),
         (".hydra/overrides.yaml", b"a: [", r"overrides\.yaml: expected YAML"),
         (".hydra/overrides.yaml", b"a: b", r"overrides\.yaml: expected a list of overrides, found {'a': 'b'}"),
-        (
-            "metrics.json",
-            b'{"metrics": {"test/a/b/f1": "high"}}',
-            r"metrics\.json: .*test/a/b/f1 in .*, found 'high'",
-        ),
+        ("metrics.json", b'{"metrics": {"test/a/b/f1": "high"}}', r"metrics\.json: .*test/a/b/f1 in .*, found 'high'"),
         ("metrics.json", b'{"metrics": {"f1": 1}}', r"metrics\.json: expected test/.* in `metrics`, found 'f1'"),
+        ("metrics.json", b'{"metrics": [}', r"metrics\.json: expected JSON: .*line 1"),
         ("metrics.json", b'{"metrics": [1]}', r"metrics\.json: expected figures by name in `metrics`, found \[1\]"),
         ("metrics.json", b'{"metrics": {}, "config": [1]}', r"metrics\.json: expected the config as a mapping"),
         ("metrics.json", b'{"metrics": {}, "config": {"data": 1}}', r"metrics\.json: expected data of the config"),
@@ -120,26 +123,8 @@ def test_a_damaged_file_is_named(file: str, content: bytes, message: str, tmp_pa
         read_run(folder)
 
 
-def test_no_run_and_damaged_files_are_named(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nothere: expected the folder of a run, found nothing"):
         read_run(tmp_path / "nothere")
     with pytest.raises(ValueError, match=r"found neither metrics\.json .* nor config\.yaml"):
         read_run(tmp_path)
-    folder = run_folder(tmp_path / "run", logged="9,0,train/loss,2.5\n9,0,train/loss\n9,0,train/loss,1\n")
-    with pytest.raises(ValueError, match=r"metrics\.csv:3: expected step,epoch,name,value, found 9,0,train/loss$"):
-        read_run(folder)
-    (folder / "metrics.csv").write_text("epoch,value\n")
-    with pytest.raises(
-        ValueError, match=r"metrics\.csv:1: expected the header step,epoch,name,value, found epoch,value"
-    ):
-        read_run(folder)
-    (folder / "metrics.csv").unlink()
-    (folder / "pictures").mkdir()
-    panel = {"points": [[0, 0]], "note": ""}
-    drawn = {"sentences": ["a", "b"], "languages": ["deu", "eng"], "methods": {"PCA": {"meaning": panel}}}
-    (folder / "pictures" / "points.json").write_text(json.dumps(drawn))
-    with pytest.raises(ValueError, match=r"points\.json: .*sentences \(2\), found 2 languages and 1 points"):
-        read_run(folder)
-    (folder / "metrics.json").write_text('{"metrics": [}')
-    with pytest.raises(ValueError, match=r"metrics\.json: expected JSON: .*line 1"):
-        read_run(folder)

@@ -47,7 +47,9 @@ def rows(path: Path) -> list[list[str]]:
 def test_each_chart_is_a_picture_and_a_table_the_same_each_time(tmp_path: Path) -> None:
     charts: list[Chart] = [histogram(Panel("intra", VALUES, 0.3), Panel("inter", VALUES, None)), curve(intra=CORNER)]
     charts += [boxes(fing={"a": [1, 2], "b": [3.0]}), scatter(Point(0, 0, "here", "one"), Point(1, 1, "", "two"))]
+    has_pyplot = "matplotlib.pyplot" in sys.modules
     first, second = (draw_charts(charts, tmp_path / name) for name in "ab")
+    assert ("matplotlib.pyplot" in sys.modules) == has_pyplot  # whose state is global
     assert [path.name for path in first] == ["cosines.png", "roc.png", "distances.png", "pca.png"]
     for path, repeated in zip(first, second, strict=True):
         assert path.read_bytes().startswith(b"\x89PNG")
@@ -177,9 +179,3 @@ def test_any_number_of_panels_is_drawn_without_a_warning(tmp_path: Path, panels:
         draw_charts([histogram(*(Panel(str(number), one_value, 0.5) for number in range(panels)))], tmp_path)
         draw_charts([curve(**{f"kind {n}": CORNER._replace(mark=None) for n in range(panels)})], tmp_path)
     assert (tmp_path / "cosines.png").is_file()
-
-
-def test_nothing_is_drawn_through_matplotlibs_global_state(tmp_path: Path) -> None:
-    before = "matplotlib.pyplot" in sys.modules
-    draw_charts([curve(intra=CORNER)], tmp_path)
-    assert ("matplotlib.pyplot" in sys.modules) == before

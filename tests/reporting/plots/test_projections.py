@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,13 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from xsent.reporting.plots import projections
 from xsent.reporting.plots.projections import Projection, project
 
 
 def both(x: Tensor, *, seed: int = 1, perplexity: float = 5.0, cache_dir: Path | None = None) -> dict[str, Projection]:
-    with tqdm(disable=True) as bar:
-        return project([x], seed=seed, perplexity=perplexity, cache_dir=cache_dir, bar=bar)[0]
+    return project({"x": x}, seed=seed, perplexity=perplexity, cache_dir=cache_dir, progress="")["x"]
 
 
 def two_clouds() -> Tensor:
@@ -41,19 +40,17 @@ def test_tsne_keeps_neighbours_together() -> None:
 
 
 def test_the_number_of_threads_decides_nothing() -> None:
-    clouds = [two_clouds(), two_clouds().flip(0), 3 - two_clouds()]
+    clouds = {"a": two_clouds(), "b": two_clouds().flip(0), "c": 3 - two_clouds()}
     threads = torch.get_num_threads()
     results = []
     try:
         for number in (1, 3):
             torch.set_num_threads(number)
-            with tqdm(disable=True) as bar:
-                results.append(project(clouds, seed=1, perplexity=5.0, cache_dir=None, bar=bar))
+            results.append(project(clouds, seed=1, perplexity=5.0, cache_dir=None, progress=""))
     finally:
         torch.set_num_threads(threads)
-    for single, multiple in zip(*results, strict=True):
-        for method in projections.METHODS:
-            assert single[method].points.tobytes() == multiple[method].points.tobytes()
+    for name, method in product(clouds, projections.METHODS):
+        assert results[0][name][method].points.tobytes() == results[1][name][method].points.tobytes()
 
 
 def test_equal_vectors_are_one_point() -> None:
@@ -64,19 +61,17 @@ def test_equal_vectors_are_one_point() -> None:
         assert "80 vectors, 40 of them distinct" in projection.note
 
 
-@pytest.mark.parametrize("vectors", [torch.ones(30, 4), torch.zeros(30, 4)])
-def test_a_space_that_has_collapsed_is_one_point_of_pca_and_none_of_tsne(vectors: Tensor) -> None:
+@pytest.mark.parametrize(("vectors", "distinct"), [(torch.ones(30, 4), 1), (torch.zeros(30, 4), 1), (torch.eye(5), 5)])
+def test_too_few_distinct_vectors_have_a_pca_and_a_note_in_place_of_tsne(vectors: Tensor, distinct: int) -> None:
+    count = len(vectors)
     projections = both(vectors)
+    note = f"no t-SNE: perplexity 5 needs more than 5 distinct vectors, found {distinct} among {count}"
     assert projections["t-SNE"].points.shape == (0, 2)
-    assert projections["t-SNE"].note == "no t-SNE: perplexity 5 needs more than 5 distinct vectors, found 1 among 30"
-    np.testing.assert_array_equal(projections["PCA"].points, np.zeros((30, 2)))
-    assert projections["PCA"].note == "30 vectors, 1 of them distinct"
-
-
-def test_too_few_vectors_have_a_pca_and_a_note_in_place_of_tsne() -> None:
-    projections = both(torch.eye(5))
-    assert len(projections["t-SNE"].points) == 0
-    assert len(projections["PCA"].points) == 5
+    assert projections["t-SNE"].note == note
+    assert projections["PCA"].points.shape == (count, 2)
+    if distinct == 1:
+        np.testing.assert_array_equal(projections["PCA"].points, np.zeros((count, 2)))
+        assert projections["PCA"].note == f"{count} vectors, 1 of them distinct"
     assert len(both(torch.eye(6))["t-SNE"].points) == 6  # one more than the perplexity is enough
 
 

@@ -70,8 +70,9 @@ def test_our_rows_are_the_last_under_the_papers_headers(
 ) -> None:
     (table,) = published_tables([config], metrics)
     assert table.header == ["", "size", "intra", "mean"]
-    assert [row.texts for row in table.rows] == [["mBERT", "177M", "", "87.2"], ["LaBSE", "471M", "78.3", "79.3"]]
-    assert [row.texts for row in table.ours] == expected
+    papers = [["mBERT", "177M", "", "87.2"], ["LaBSE", "471M", "78.3", "79.3"]]
+    assert [row.texts for row in table.rows] == [*papers, *expected]
+    assert [row.bold for row in table.rows] == [False, False, *[True] * len(expected)]
 
 
 def test_a_table_without_any_figure_of_ours_is_left_out() -> None:
@@ -83,7 +84,7 @@ def test_a_table_without_any_figure_of_ours_is_left_out() -> None:
 def test_a_header_that_only_rows_have_is_a_column_of_the_papers() -> None:
     (table,) = published_tables([{**TABLE, "rows": {"mT5": {"year": 2021, "mean": 87.7}}}], METRICS)
     assert table.header == ["", "size", "intra", "mean", "year"]
-    assert [row.texts for row in [*table.rows, *table.ours]] == [["mT5", "", "", "87.7", "2021"], [*ORIGINAL_ROW, ""]]
+    assert [row.texts for row in table.rows] == [["mT5", "", "", "87.7", "2021"], [*ORIGINAL_ROW, ""]]
 
 
 @pytest.mark.parametrize("columns", [3, 9], ids=["as it is", "transposed"])
@@ -101,7 +102,7 @@ def test_markdown_and_terminal_show_the_same_texts(columns: int) -> None:
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(published_terminal(table))
     output = console.export_text()
-    for cell in (cell for row in [table.header, *(row.texts for row in [*table.rows, *table.ours])] for cell in row):
+    for cell in (cell for row in [table.header, *(row.texts for row in table.rows)] for cell in row):
         assert cell in output
         assert cell in text
 

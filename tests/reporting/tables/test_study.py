@@ -6,24 +6,14 @@ import math
 from pathlib import Path
 from typing import Any
 
-from xsent.reporting.tables.study import (
-    Figure,
-    figures,
-    missing_notes,
-    report_study,
-    study_markdown,
-    study_tables,
-)
+from xsent.reporting.tables.study import Figure, figures, missing_notes, report_study, study_markdown, study_tables
 
 PAPER: dict[str, Any] = {
     "encoders": {"labse": "LaBSE", "laser2": "LASER"},
     "other_encoders": "LaBSE",
     "metrics": ["tatoeba/deu/accuracy", "tatoeba/mean/accuracy"],
     "values": {
-        "LaBSE": {
-            "original": {"original": [99.0, 98.0]},
-            "meat": {"meaning": [97.0, 96.0], "language": [3.0, 2.0]},
-        }
+        "LaBSE": {"original": {"original": [99.0, 98.0]}, "meat": {"meaning": [97.0, 96.0], "language": [3.0, 2.0]}}
     },
 }
 

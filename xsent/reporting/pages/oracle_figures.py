@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from xsent.evaluation.evaluator import Bitext
 from xsent.reporting.pages.page import FIGURES, log_page_errors, macro, write_page
@@ -54,15 +53,13 @@ def study_figures(
     vectors = {name: _vectors(name, embed, list(row_of), spaces) for name, embed in panels.items()}
     folder.mkdir(parents=True, exist_ok=True)
     figures, paths = [], []
-    with tqdm(total=len(sides) * len(panels), desc="projecting", unit="panel") as bar:
-        for pair_sides in sides:
-            bar.set_postfix_str(pair_sides.name)
-            rows = torch.tensor([row_of[text] for side in pair_sides.sentences for text in side])  # (2 * N,)
-            joint = [torch.cat([panel[space][rows] for space in spaces]) for panel in vectors.values()]
-            projected = project(joint, seed=seed, perplexity=perplexity, cache_dir=cache_dir, bar=bar)
-            figure = PairFigure(pair_sides, spaces, dict(zip(vectors, projected, strict=True)))
-            figures.append(figure)
-            paths += _draw_pair(figure, title, folder)
+    for pair_sides in sides:
+        rows = torch.tensor([row_of[text] for side in pair_sides.sentences for text in side])  # (2 * N,)
+        joint = {name: torch.cat([panel[space][rows] for space in spaces]) for name, panel in vectors.items()}
+        progress = f"projecting {pair_sides.name}"
+        projected = project(joint, seed=seed, perplexity=perplexity, cache_dir=cache_dir, progress=progress)
+        figures.append(PairFigure(pair_sides, spaces, projected))
+        paths += _draw_pair(figures[-1], title, folder)
     page = folder / "figures.html"
     with log_page_errors(page):
         paths.append(write_figures_page(page, figures, title=title))

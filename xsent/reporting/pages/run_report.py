@@ -38,7 +38,7 @@ def write_report(folder: Path) -> Path:
     if curves is None and run.trains:
         curves = Section("curves", "Curves", "no_curves", {})
     sections = [
-        results_section(run),
+        _results_section(run),
         curves,
         pictures_section(runs),
         _charts_section(run),
@@ -64,7 +64,7 @@ def try_report(folder: Path) -> None:
 # ---- results
 
 
-def results_section(run: RunFiles) -> Section | None:
+def _results_section(run: RunFiles) -> Section | None:
     """Tables of all figures, the paper's beside ours; None where the run has not finished."""
     if not run.finished:
         return None
@@ -73,16 +73,11 @@ def results_section(run: RunFiles) -> Section | None:
         Row([Cell(name), *figure_cells(name, value, run.expected.get(name))])
         for name, value in islice(run.metrics.items(), MAX_ROWS)
     ]
-    published = published_tables(_published_config(run), run.metrics)
+    columns = ["metric", "ours", "paper", "difference"]
     context = {
         "grid": Table("Results", header, rows[:MAX_ROWS], len(rows), "results.csv"),
-        "every": Table(
-            "Every figure", ["metric", "ours", "paper", "difference"], every, len(run.metrics), "results.csv"
-        ),
-        "published": [
-            Table(table.title, table.header, rows := [*table.rows, *table.ours], len(rows), "published.md")
-            for table in published
-        ],
+        "every": Table("Every figure", columns, every, len(run.metrics), "results.csv"),
+        "published": published_tables(_published_config(run), run.metrics),
     }
     return Section("results", "Results", "results", context)
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
-from tqdm import tqdm
 
 from xsent.atomic import write_text
 from xsent.reporting.plots.canvas import COLOURS, MARKERS, new_figure
@@ -94,8 +93,7 @@ def projection_pictures(
     if not_finite := sum(int((~x.isfinite().all(dim=1)).sum()) for x in vectors.values()):
         raise ValueError(f"{not_finite} vectors are not finite")
     folder.mkdir(parents=True, exist_ok=True)
-    with tqdm(total=len(vectors), desc="projecting", leave=False) as bar:
-        projections = project(list(vectors.values()), seed=seed, perplexity=perplexity, cache_dir=None, bar=bar)
+    projections = project(vectors, seed=seed, perplexity=perplexity, cache_dir=None, progress="projecting")
     series = {
         language: (
             Look(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]),
@@ -106,7 +104,7 @@ def projection_pictures(
     paths: list[Path] = []
     methods: dict[str, dict[str, object]] = {}
     for method in sorted(METHODS):
-        panels = {space: projected[method] for space, projected in zip(vectors, projections, strict=True)}
+        panels = {space: projected[method] for space, projected in projections.items()}
         methods[method] = {
             space: {"points": _rounded(points), "note": note} for space, (points, note) in panels.items()
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -37,31 +37,27 @@ class Projection(NamedTuple):
 
 
 def project(
-    vectors: Sequence[Tensor], *, seed: int, perplexity: float, cache_dir: Path | None, bar: tqdm[Any]
-) -> list[dict[str, Projection]]:
+    vectors: Mapping[str, Tensor], *, seed: int, perplexity: float, cache_dir: Path | None, progress: str
+) -> dict[str, dict[str, Projection]]:
     """Both projections, by method, of each of several sets of vectors.
 
     Vectors are scaled to unit length first, because retrieval compares cosines; vectors of one direction become one
     point. Each set is computed by a single thread, so the number of threads does not change the result.
 
     Args:
-        vectors: (N, D) each, D at least 2.
-        seed: of t-SNE.
-        perplexity: of t-SNE, about the number of neighbours that it keeps together.
+        vectors: (N, D) by name of the set, D at least 2.
+        seed, perplexity: of t-SNE, which keeps about ``perplexity`` neighbours together.
         cache_dir: cache of t-SNE's points; None for no cache.
-        bar: advanced by one for each set.
+        progress: text of the progress bar.
     """
     project_one_set = partial(_project, seed=seed, perplexity=perplexity, cache_dir=cache_dir)
-    projected = []
     # BLAS has one setting for the whole process, OpenMP one for each thread.
     with (
         threadpool_limits(1, user_api="blas"),
         ThreadPoolExecutor(torch.get_num_threads(), initializer=threadpool_limits, initargs=(1, "openmp")) as pool,
     ):
-        for projections in pool.map(project_one_set, vectors):
-            projected.append(projections)
-            bar.update()
-    return projected
+        projected = pool.map(project_one_set, vectors.values())
+        return dict(zip(vectors, tqdm(projected, progress, len(vectors), leave=False), strict=True))
 
 
 def _project(x: Tensor, *, seed: int, perplexity: float, cache_dir: Path | None) -> dict[str, Projection]:

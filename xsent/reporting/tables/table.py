@@ -32,13 +32,14 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The first rows of a table; ``source`` is the file with all ``total`` rows."""
+    """The first rows of a table."""
 
     label: str
     header: Sequence[str]
     rows: Sequence[Row]
     total: int
-    source: str
+    source: str  # file with all rows
+    measured: Sequence[bool] = ()  # columns of figures; by default all but the first
 
 
 def text_row(texts: Iterable[str], *, bold: bool = False) -> Row:
