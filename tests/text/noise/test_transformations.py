@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from xsent.text.noise.lexicons import Lexicons
-from xsent.text.noise.transformations import REGISTRY
+from xsent.text.noise.mixtures import REGISTRY
 
 
 def apply(name: str, sentence: str, seed: int, lexicons: Lexicons, **parameters: float) -> str:

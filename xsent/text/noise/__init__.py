@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from xsent.text.noise.mixtures import MIX_ALL, Step
+from xsent.text.noise.mixtures import MIX_ALL, TRANSFORMATIONS, Step
 from xsent.text.noise.noiser import Noiser, NoisySentence
 from xsent.text.noise.parallel import noise_sentences
-from xsent.text.noise.transformations import TRANSFORMATIONS
 
 __all__ = ["MIX_ALL", "TRANSFORMATIONS", "Noiser", "NoisySentence", "Step", "noise_sentences"]

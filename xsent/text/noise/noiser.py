@@ -16,8 +16,7 @@ from typing import NamedTuple, Self
 from xsent import __version__
 from xsent.text.config_checks import check_share, is_number
 from xsent.text.noise.lexicons import bundled, from_folder
-from xsent.text.noise.mixtures import MIX_ALL, Mixture, Plan, Step, step_rng
-from xsent.text.noise.transformations import REGISTRY, TRANSFORMATIONS
+from xsent.text.noise.mixtures import MIX_ALL, REGISTRY, TRANSFORMATIONS, Mixture, Plan, Step, step_rng
 from xsent.text.word_lists import load_sections
 
 # Increase it if a change of the code changes the output: stored noise is then made again.

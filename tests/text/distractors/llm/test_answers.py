@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from xsent.data.test_sets.clsd_files import read_rows
-from xsent.text.distractors.llm.answers import Rules, fold, list_items, parse_distractors
-from xsent.text.distractors.llm.prompt import Text
+from xsent.text.distractors.llm.answers import Rules, Text, fold, list_items, parse_distractors
 
 RULES = Rules(max_length_ratio=3.0, wrong_language=0.9)
 TEXT = Text("deu", "Der Zug nach Berlin fährt heute um acht Uhr ab.")

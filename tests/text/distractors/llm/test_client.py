@@ -9,20 +9,18 @@ import pytest
 from tests.text.distractors.llm.conftest import KEY, lines_of
 from tests.text.distractors.llm.endpoint import Endpoint, Reply, error, good
 from xsent.text.distractors.llm.api_key import Secrets, without_credentials
-from xsent.text.distractors.llm.budget import NO_USAGE, Limits, Prices, Spending, Usage
+from xsent.text.distractors.llm.budget import NO_USAGE, Prices, Spending, Usage
 from xsent.text.distractors.llm.client import Client, Patience, upper_bound
-from xsent.text.distractors.llm.ledger import Ledger
-from xsent.text.distractors.llm.prompt import Call
+from xsent.text.distractors.llm.ledger import Call, Ledger
 
-NO_LIMITS = Limits(None, None)
 PATIENCE = Patience(timeout=5.0, tries=4, give_up_after=3)
 CALL = Call("model-1", ({"role": "user", "content": "Sag etwas.\nEr kommt heute."},), {"max_tokens": 100}, 1)
 
 
-async def ask(endpoint: Endpoint, tmp_path: Path, *calls: Call, limits: Limits = NO_LIMITS) -> Client:
+async def ask(endpoint: Endpoint, tmp_path: Path, *calls: Call, limit_tokens: int | None = None) -> Client:
     """Ask with a new client and ledger; returns the closed client."""
     with Ledger(tmp_path / "ledger.jsonl", "model-1") as ledger:
-        spending = Spending(NO_USAGE, Prices(None, None), limits)
+        spending = Spending(NO_USAGE, Prices(None, None), None, limit_tokens)
         client = Client(
             base_url=endpoint.url,
             key=KEY,
@@ -55,14 +53,14 @@ def test_each_try_counts_against_the_limit(endpoint: Endpoint, tmp_path: Path) -
     body = json.dumps({"error": {"message": "busy"}, "usage": {"prompt_tokens": 20, "completion_tokens": 10}})
     endpoint.otherwise = lambda payload: Reply(body, 500)
     with pytest.raises(ValueError, match=r"stopped at maker\.limit_tokens"):
-        asyncio.run(ask(endpoint, tmp_path, CALL, limits=Limits(None, bound + 30)))
+        asyncio.run(ask(endpoint, tmp_path, CALL, limit_tokens=bound + 30))
     assert len(endpoint.payloads) == 2
     assert [line["usage_from"] for line in lines_of(tmp_path / "ledger.jsonl")] == ["endpoint"] * 2
 
 
 def test_a_limit_waits_for_what_is_under_way_before_it_stops() -> None:
     async def two_of_ten_tokens_within_fifteen() -> Usage:
-        spending = Spending(NO_USAGE, Prices(None, None), Limits(None, 15))
+        spending = Spending(NO_USAGE, Prices(None, None), None, 15)
         await spending.reserve(Usage(5, 5))
         second = asyncio.create_task(spending.reserve(Usage(5, 5)))
         await asyncio.sleep(0)
@@ -79,7 +77,7 @@ def test_a_limit_waits_for_what_is_under_way_before_it_stops() -> None:
 
 def test_what_was_used_is_counted_even_where_the_wait_to_say_so_is_cut_short() -> None:
     async def cancelled_while_it_settles() -> Spending:
-        spending = Spending(NO_USAGE, Prices(None, None), Limits(None, 15))
+        spending = Spending(NO_USAGE, Prices(None, None), None, 15)
         await spending.reserve(Usage(5, 5))
         async with spending._changed:  # so that others wait
             settling = asyncio.create_task(spending.settle(Usage(5, 5), Usage(3, 2)))

@@ -33,8 +33,8 @@ from tests.text.distractors.llm.endpoint import (
     sentence_of,
 )
 from xsent.text.distractors.llm.budget import Usage
+from xsent.text.distractors.llm.ledger import Call
 from xsent.text.distractors.llm.maker import LlmMaker
-from xsent.text.distractors.llm.prompt import Call
 from xsent.text.distractors.protocol import DistractorResult, Request
 
 Maker = Callable[..., LlmMaker]

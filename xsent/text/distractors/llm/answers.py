@@ -6,10 +6,10 @@ import json
 import re
 import unicodedata
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xsent.text.config_checks import is_number
 from xsent.text.distractors.llm.language_check import detect_other_language
-from xsent.text.distractors.llm.prompt import Text
 
 # An answer in a code fence, with or without the name of a format.
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)\n?```", re.DOTALL)
@@ -19,6 +19,13 @@ _NUMBERED = re.compile(r"(\d+)[.)．）、]\s*(?!\d)(.+)")
 _NUMBER_SIGN = re.compile(r"(?<=\d)[^\w\s](?=\d)|(?<!\w)-(?=\d)")
 _DASHES = str.maketrans("‐‒–−", "----")
 _QUOTES = ('""', "''", "“”", "‘’", "„“", "„”", "«»", "»«", "「」", "『』")
+
+
+class Text(NamedTuple):
+    """A text to make distractors of; equal texts are asked about once."""
+
+    language: str  # ISO 639-3
+    text: str
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ def _check(distractor: str, text: Text, rules: Rules) -> None:
     if not 1 / rules.max_length_ratio <= ratio <= rules.max_length_ratio:
         raise ValueError(f"a distractor is {'longer' if ratio > 1 else 'shorter'} than its text by too much")
     if rules.wrong_language is not None:
-        detected = detect_other_language(distractor, text, threshold=rules.wrong_language)
+        detected = detect_other_language(distractor, text.text, text.language, threshold=rules.wrong_language)
         if detected is not None:
             raise ValueError(f"a distractor is in {detected}, not in {text.language}")
 

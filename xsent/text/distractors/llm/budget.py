@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xsent.text.config_checks import check_integer, check_number
+from xsent.text.config_checks import check_number
 
 MILLION = 1_000_000
 
@@ -66,27 +66,14 @@ class Prices:
         return (usage.prompt * self.prompt + usage.completion * self.completion) / MILLION
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Limits on all answers of a model in a ledger, earlier runs included; None: no limit."""
-
-    cost: float | None
-    tokens: int | None
-
-    def __post_init__(self) -> None:
-        if self.cost is not None:
-            check_number("maker.limit_cost", self.cost)
-        if self.tokens is not None:
-            check_integer("maker.limit_tokens", self.tokens, minimum=0)
-
-
 @dataclass(eq=False)
 class Spending:
     """Reserves the most that a request may use before it is sent, and counts what it used."""
 
     before: Usage  # in the ledger
     prices: Prices
-    limits: Limits
+    limit_cost: float | None  # on all answers of the model in the ledger, earlier runs included; None: no limit
+    limit_tokens: int | None
     used: Usage = field(default=NO_USAGE, init=False)  # of this run
     in_flight: int = field(default=0, init=False)  # requests
     _reserved: Usage = field(default=NO_USAGE, init=False)  # bound of the requests in flight
@@ -129,8 +116,8 @@ class Spending:
         """The first limit that one more request may exceed, as ``option=value``."""
         usage = add_usage(self.before, self.used, self._reserved, bound)
         cost = self.prices.cost(usage)
-        if self.limits.cost is not None and cost is not None and cost > self.limits.cost:
-            return f"limit_cost={self.limits.cost:g}"
-        if self.limits.tokens is not None and usage.total > self.limits.tokens:
-            return f"limit_tokens={self.limits.tokens}"
+        if self.limit_cost is not None and cost is not None and cost > self.limit_cost:
+            return f"limit_cost={self.limit_cost:g}"
+        if self.limit_tokens is not None and usage.total > self.limit_tokens:
+            return f"limit_tokens={self.limit_tokens}"
         return None

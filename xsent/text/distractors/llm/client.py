@@ -17,8 +17,7 @@ from typing import Any
 from xsent.text.config_checks import check_integer, check_number
 from xsent.text.distractors.llm.api_key import Secrets, passwords_of, without_credentials
 from xsent.text.distractors.llm.budget import NO_USAGE, Spending, Usage, read_usage
-from xsent.text.distractors.llm.ledger import Answer, Ledger, LostAnswer
-from xsent.text.distractors.llm.prompt import Call
+from xsent.text.distractors.llm.ledger import Answer, Call, Ledger, LostAnswer
 from xsent.text.distractors.llm.request_errors import RequestError, connection_error, content_error, status_error
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,6 @@ from functools import cache, lru_cache
 from typing import Any
 
 from xsent.languages import to_iso639_3
-from xsent.text.distractors.llm.prompt import Text
 
 NO_LANGUAGE = "zxx"  # py3langid's label of numbers and signs
 
@@ -17,27 +16,26 @@ def unsupported_languages(languages: Iterable[str]) -> set[str]:
     return set(languages) - _labels()
 
 
-def detect_other_language(distractor: str, text: Text, *, threshold: float) -> str | None:
+def detect_other_language(distractor: str, original: str, language: str, *, threshold: float) -> str | None:
     """The language of a distractor if it is clearly not that of its text; otherwise None.
 
     Short texts and texts with many names look like several languages. The detected language must therefore be much
     more probable than the expected one, and must not be the one detected for the original.
 
     Args:
-        text: the original, and the ISO 639-3 code of both; a language that py3langid does not know is not checked.
+        language: ISO 639-3 code of both; a language that py3langid does not know is not checked.
         threshold: minimum probability of the detected language, normalised over these two languages.
 
     Source:
         py3langid's naive Bayes (Lui & Baldwin 2012), whose probabilities allow for the length of a text.
     """
-    if text.language not in _labels():
+    if language not in _labels():
         return None
-    probabilities = _probabilities(distractor)
+    probabilities, of_original = _probabilities(distractor), _probabilities(original)
     best = max(probabilities, key=probabilities.__getitem__)
-    original = _probabilities(text.text)
-    if best in (text.language, NO_LANGUAGE, max(original, key=original.__getitem__)):
+    if best in (language, NO_LANGUAGE, max(of_original, key=of_original.__getitem__)):
         return None
-    share = probabilities[best] / (probabilities[best] + probabilities[text.language])
+    share = probabilities[best] / (probabilities[best] + probabilities[language])
     return best if share >= threshold else None
 
 

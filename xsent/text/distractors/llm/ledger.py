@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from xsent.jsonl_log import AppendOnly
 from xsent.text.distractors.llm.budget import NO_USAGE, Usage, add_usage
-from xsent.text.distractors.llm.prompt import Call
+
+
+class Call(NamedTuple):
+    """One question to a model: all that decides its answer, and the number of the attempt."""
+
+    model: str
+    messages: tuple[Mapping[str, str], ...]
+    parameters: Mapping[str, Any]  # sent unchanged
+    attempt: int  # from 1
+
+    @property
+    def key(self) -> str:
+        """Hex digest (SHA-256) of all fields: key of the answer in the ledger."""
+        return hashlib.sha256(json.dumps(self._asdict(), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the messages in UTF-8."""
+        return sum(
+            len(value.encode("utf-8", "surrogatepass")) for message in self.messages for value in message.values()
+        )
 
 
 class Answer(NamedTuple):

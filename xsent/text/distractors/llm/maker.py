@@ -8,19 +8,19 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
 from xsent.text.config_checks import check_integer, check_number, check_string
-from xsent.text.distractors.llm.answers import Rules, parse_distractors
+from xsent.text.distractors.llm.answers import Rules, Text, parse_distractors
 from xsent.text.distractors.llm.api_key import check_address, read_key
-from xsent.text.distractors.llm.budget import NO_USAGE, Limits, Prices, Spending, Usage, add_usage, with_cost
+from xsent.text.distractors.llm.budget import NO_USAGE, Prices, Spending, Usage, add_usage, with_cost
 from xsent.text.distractors.llm.client import Client, NoAnswerError, Patience, max_completion_tokens, upper_bound
 from xsent.text.distractors.llm.event_loop import Loop, result_of
 from xsent.text.distractors.llm.language_check import unsupported_languages
-from xsent.text.distractors.llm.ledger import Answer, Ledger
-from xsent.text.distractors.llm.prompt import Call, Text, check_prompt
+from xsent.text.distractors.llm.ledger import Answer, Call, Ledger
 from xsent.text.distractors.protocol import DistractorResult, Request
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 # Sampling parameters, with the minimum of integers.
 INTEGERS = {"max_tokens": 1, "max_completion_tokens": 1, "seed": 0}
 NUMBERS = {"temperature", "top_p"}  # not negative
+PLACEHOLDERS = frozenset({"count", "language", "sentence"})  # of the prompt
 # Finish reasons of incomplete answers.
 INCOMPLETE = {
     "length": "the answer was cut off at max_tokens",
@@ -153,10 +154,16 @@ class LlmMaker:
         sampling = {name: getattr(self, name) for name in ("temperature", "top_p", "max_tokens", "seed")}
         self._parameters = {name: value for name, value in {**sampling, **self.parameters}.items() if value is not None}
         self._check_parameters()
-        self._limits = Limits(self.limit_cost, self.limit_tokens)
-        if self.limit_cost is not None and self.prices.cost(NO_USAGE) is None:
-            raise ValueError("maker.limit_cost: expected maker.prices of prompts and completions with it, found none")
-        if self._limits != Limits(None, None) and not max_completion_tokens(self._parameters):
+        if self.limit_tokens is not None:
+            check_integer("maker.limit_tokens", self.limit_tokens, minimum=0)
+        if self.limit_cost is not None:
+            check_number("maker.limit_cost", self.limit_cost)
+            if self.prices.cost(NO_USAGE) is None:
+                raise ValueError(
+                    "maker.limit_cost: expected maker.prices of prompts and completions with it, found none"
+                )
+        is_limited = self.limit_cost is not None or self.limit_tokens is not None
+        if is_limited and not max_completion_tokens(self._parameters):
             raise ValueError(
                 "maker.max_tokens: expected a number, found none; a limit on spending needs a limit on answers"
             )
@@ -184,7 +191,7 @@ class LlmMaker:
             ImportError: a required package is not installed.
         """
         requested = set(languages)
-        check_prompt(self.prompt, self.language_names, requested)
+        _check_prompt(self.prompt, self.language_names, requested)
         if self.rules.wrong_language is not None and (new := unsupported_languages(requested) - self._unchecked):
             names = ", ".join(sorted(new))
             log.warning("py3langid does not know %s: the language of its distractors is not checked", names)
@@ -260,7 +267,7 @@ class LlmMaker:
     @contextmanager
     def _asking(self, texts: Sequence[Text], ledger: Ledger) -> Iterator[Mapping[Text, Future[Outcome]]]:
         """Futures of the texts' outcomes; sets ``totals`` at the end."""
-        spending = Spending(ledger.usage, self.prices, self._limits)
+        spending = Spending(ledger.usage, self.prices, self.limit_cost, self.limit_tokens)
         client, before = None, len(ledger.answers)
         try:
             if not texts:
@@ -333,3 +340,21 @@ class LlmMaker:
 
 def _distinct_texts(requests: Iterable[Request]) -> list[Text]:
     return list(dict.fromkeys(Text(request.language, request.text) for request in requests))
+
+
+def _check_prompt(template: str, language_names: Mapping[str, str], languages: Iterable[str]) -> None:
+    """Raise ``ValueError`` unless a template has its three placeholders and each language has a name."""
+    try:
+        names = {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+    except ValueError as error:  # an unclosed brace
+        raise ValueError(f"maker.prompt: {error}; write a literal brace twice") from None
+    if names != PLACEHOLDERS:
+        expected, placeholders = (" ".join(f"{{{name}}}" for name in sorted(part)) for part in (PLACEHOLDERS, names))
+        raise ValueError(
+            f"maker.prompt: expected {expected}, found {placeholders or 'none'}; write a literal brace twice"
+        )
+    if unknown := sorted(set(languages) - set(language_names)):
+        raise ValueError(
+            f"maker.language_names has no {', '.join(unknown)}: set the name for the prompt,"
+            f" +maker.language_names.{unknown[0]}=NAME"
+        )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, combinations, zip_longest
 
 from tqdm import tqdm
@@ -12,11 +13,14 @@ from tqdm import tqdm
 from xsent.text.config_checks import check_boolean, check_integer
 from xsent.text.distractors.protocol import DistractorResult, Request
 from xsent.text.distractors.rules import french, german, spanish
-from xsent.text.distractors.rules.edits import Edit, apply_edits, describe_edits
-from xsent.text.distractors.rules.english import ENGLISH_RULES
-from xsent.text.distractors.rules.lexicon import LANGUAGES
+from xsent.text.distractors.rules.edits import NEGATION, Edit, apply_edits, describe_edits, find_edit, words
+from xsent.text.distractors.rules.lexicon import LANGUAGES, find_fixed_expressions, overlaps
 from xsent.text.distractors.rules.numerals import replace_numbers
 from xsent.text.distractors.rules.swaps import swap_words
+from xsent.text.english.antonyms import replace_with_antonyms
+from xsent.text.english.entities import Names
+from xsent.text.english.numbers import replace_numbers as replace_english_numbers
+from xsent.text.english.polarity import invert_polarity
 
 # No other edit can undo these; a negation can undo an antonym.
 _LASTING = {"number", "entity", "neighbour"}
@@ -96,8 +100,8 @@ class RuleMaker:
 
     def _edits(self, text: str, language: str, kind: str, rng: random.Random) -> list[Edit]:
         edits: list[Edit] = []
-        if language == "eng" and kind in ENGLISH_RULES:
-            edits += ENGLISH_RULES[kind](text, self.count, rng)
+        if language == "eng" and kind in _ENGLISH_RULES:
+            edits += _ENGLISH_RULES[kind](text, self.count, rng)
         elif kind == "number":
             edits += replace_numbers(text, language, per_span=self.count, rng=rng)
         elif kind == "negation":
@@ -131,3 +135,42 @@ def _alternate_spans(edits: Sequence[Edit], rng: random.Random) -> list[Edit]:
 
 def _interleave(lists: Sequence[Sequence[Edit]]) -> list[Edit]:
     return [edit for row in zip_longest(*lists) for edit in row if edit is not None]
+
+
+def _english_numbers(sentence: str, count: int, rng: random.Random) -> list[Edit]:
+    return _english_edits(sentence, replace_english_numbers(sentence, per_number=count, rng=rng), "number")
+
+
+def _english_entities(sentence: str, count: int, rng: random.Random) -> list[Edit]:
+    return _english_edits(sentence, _bundled_names().replace(sentence, count, rng), "entity")
+
+
+def _english_antonyms(sentence: str, count: int, rng: random.Random) -> list[Edit]:
+    """No antonym that the sentence contains ("public and private")."""
+    present = {word.text.lower() for word in words(sentence)}
+    edits = _english_edits(sentence, replace_with_antonyms(sentence), "antonym")
+    return [edit for edit in edits if edit.new.lower() not in present]
+
+
+def _english_negations(sentence: str, count: int, rng: random.Random) -> list[Edit]:
+    return _english_edits(sentence, invert_polarity(sentence), NEGATION)
+
+
+# Edits of a sentence by kind: up to ``count`` for each number and name, all antonyms and negations.
+_ENGLISH_RULES: dict[str, Callable[[str, int, random.Random], list[Edit]]] = {
+    "number": _english_numbers,
+    "entity": _english_entities,
+    "antonym": _english_antonyms,
+    "negation": _english_negations,
+}
+
+
+def _english_edits(sentence: str, variants: Iterable[str], kind: str) -> list[Edit]:
+    fixed = [] if kind == NEGATION else find_fixed_expressions(sentence, "eng")
+    edits = [find_edit(sentence, variant, kind) for variant in dict.fromkeys(variants) if variant != sentence]
+    return [edit for edit in edits if not overlaps(edit.start, edit.end, fixed)]
+
+
+@cache
+def _bundled_names() -> Names:
+    return Names({})
