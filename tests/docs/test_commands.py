@@ -23,7 +23,14 @@ COMMANDS = all_commands()
 REFUSED = {"python train.py": "You must specify 'recipe'"}
 KINDS = ("python train.py", "python evaluate.py", "xsent")
 IDS = [command.location for command in COMMANDS]
-EXECUTED = [command for command in COMMANDS if command.needs is None and covered_by(command) is None]
+# Each distinct command once, from the first page that prints it.
+EXECUTED = list(
+    {
+        tuple(command.words): command
+        for command in reversed(COMMANDS)
+        if command.needs is None and covered_by(command) is None
+    }.values()
+)[::-1]
 
 
 def parsed_by_xsent(words: list[str]) -> argparse.Namespace:
