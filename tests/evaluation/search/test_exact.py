@@ -1,4 +1,4 @@
-"""Exact search: brute force, ties, backends."""
+"""Exact search: brute force, ties, backends, and search in parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import torch
 from torch import Tensor
 
 from xsent.evaluation.search import exact as search
-from xsent.evaluation.search.exact import Neighbours, knn, knn_both
+from xsent.evaluation.search.exact import (
+    EXTRA,
+    Candidates,
+    Neighbours,
+    collect_candidates,
+    knn,
+    knn_both,
+    merge_candidates,
+    rescore,
+)
 from xsent.similarity import unit
 
 
@@ -76,6 +85,35 @@ def test_zero_vectors_have_cosine_0_and_the_arguments_do_not_change() -> None:
     x = torch.tensor([[0.0, 0.0], [5.0, 0.0]])
     assert knn(x, x, 2).scores.tolist() == [[0, 0], [1, 0]]
     assert x.tolist() == [[0, 0], [5, 0]]
+
+
+# ---- in parts
+
+
+@pytest.mark.parametrize("block", [1, 3, 50, 129, 130])
+def test_merged_blocks_equal_one_search(tied_xy: tuple[Tensor, Tensor], block: int) -> None:
+    k = 4
+    x, y = (unit(side) for side in tied_xy)
+    forward_parts, back = [], Candidates(torch.empty(len(y), 0), torch.empty(len(y), 0, dtype=torch.int64))
+    for first in range(0, len(x), block):
+        part = x[first : first + block]
+        forward, backward = collect_candidates(part, y, k, min(k, len(part)))
+        forward_parts.append(rescore(part, y, forward.rows, k))
+        back = merge_candidates([back, Candidates(backward.scores, backward.rows + first)], k + EXTRA)
+    expected = knn_both(*tied_xy, k)
+    for result, neighbours in zip((forward_parts, [rescore(y, x, back.rows, k)]), expected, strict=True):
+        assert torch.equal(torch.cat([part.rows for part in result]), neighbours.rows)
+        assert torch.equal(torch.cat([part.scores for part in result]), neighbours.scores)
+
+
+def test_equal_vectors_have_bit_identical_scores() -> None:
+    torch.manual_seed(1)
+    x, y = torch.randn(9, 257), torch.randn(40, 257)
+    y[5::7] = y[2]
+    forward, _ = knn_both(x, y, 40)
+    for scores, rows in zip(forward.scores, forward.rows, strict=True):
+        is_tied = torch.isin(rows, torch.tensor([2, *range(5, 40, 7)]))
+        assert len(scores[is_tied].unique()) == 1
 
 
 @pytest.mark.gpu

@@ -1,4 +1,4 @@
-"""Margin scores, xSIM and Tatoeba accuracy against the reference numbers."""
+"""Margin scores, xSIM and Tatoeba accuracy: reference numbers, and cases by hand."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.evaluation.builders import builder
 from xsent.data.readers.tatoeba import TestBitext
 from xsent.evaluation.noise.scoring import cosine_distances
 from xsent.evaluation.retrieval.evaluator import RetrievalEvaluator
-from xsent.evaluation.search.exact import knn
-from xsent.evaluation.search.margin import best_targets, margin_scores
+from xsent.evaluation.search.exact import Neighbours, knn, knn_both
+from xsent.evaluation.search.margin import best_neighbours, best_targets, margin_scores, pair_margins
 from xsent.similarity import cos_sim
 
 
@@ -133,3 +133,62 @@ def test_identical_sentences_are_both_right() -> None:
 def test_invalid_options_are_errors(option: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"evaluator.{option}={value}"):
         make_evaluator([], **{option: value})
+
+
+# ---- of neighbours that were searched before, and of known pairs
+
+
+def test_margins_average_only_existing_neighbours() -> None:
+    # The first row has two neighbours, the second one, the third none.
+    inf = float("inf")
+    neighbours = Neighbours(
+        torch.tensor([[0.8, 0.4], [0.6, -inf], [-inf, -inf]], dtype=torch.float64),
+        torch.tensor([[1, 0], [0, -1], [-1, -1]]),
+    )
+    back = Neighbours(torch.tensor([[0.6, 0.4], [0.8, -inf]], dtype=torch.float64), torch.tensor([[1, 0], [0, -1]]))
+    forward, backward = best_neighbours(neighbours, back, margin="distance", k=2)
+    # A = 0.6, 0.6, none; B = 0.5, 0.8. Row 0: 0.8 - (0.6 + 0.8) / 2 = 0.1 beats 0.4 - 0.55.
+    torch.testing.assert_close(forward.scores, torch.tensor([0.1, 0.05, -inf], dtype=torch.float64))
+    assert forward.rows.tolist() == [1, 0, 0]
+    torch.testing.assert_close(backward.scores, torch.tensor([0.05, 0.1], dtype=torch.float64))
+    assert backward.rows.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("margin", ["absolute", "distance", "ratio"])
+@pytest.mark.parametrize("k", [1, 4])
+def test_best_neighbours_equal_best_targets(tied_xy: tuple[Tensor, Tensor], margin: str, k: int) -> None:
+    expected = best_targets(*tied_xy, margin=margin, k=k, candidates="knn")
+    result = best_neighbours(*knn_both(*tied_xy, max(k, 2)), margin=margin, k=k)
+    for row, expected_row in zip(result, expected, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(row, expected_row, strict=True))
+
+
+SOURCE = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+TARGET = torch.tensor([[2.0, 0.0], [0.6, 0.8]])  # cosines 1 and 0.6; 0 and 0.8
+
+
+@pytest.mark.parametrize(
+    ("margin", "expected"),
+    [
+        ("absolute", [1.0, 0.8]),
+        # Mean cosines of both neighbours: 0.8 and 0.4 of the sources, 0.5 and 0.7 of the targets.
+        ("distance", [1 - 0.65, 0.8 - 0.55]),
+        ("ratio", [1 / 0.65, 0.8 / 0.55]),
+    ],
+)
+def test_margins_by_hand(margin: str, expected: list[float]) -> None:
+    result = pair_margins(SOURCE, TARGET, (SOURCE, TARGET), margin=margin, k=2)
+    assert result.tolist() == pytest.approx(expected)
+
+
+def test_more_candidates_change_the_neighbourhood() -> None:
+    # With the first target twice among the candidates the first source has two neighbours of cosine 1.
+    around = (SOURCE, torch.cat([TARGET, TARGET[:1]]))
+    result = pair_margins(SOURCE, TARGET, around, margin="ratio", k=2)
+    assert result.tolist() == pytest.approx([1 / ((1 + 0.5) / 2), 0.8 / 0.55])
+
+
+def test_k_above_the_number_of_candidates_uses_all() -> None:
+    around = (SOURCE, TARGET)
+    two, four = (pair_margins(SOURCE, TARGET, around, margin="ratio", k=k).tolist() for k in (2, 4))
+    assert two == four
