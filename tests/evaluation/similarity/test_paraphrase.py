@@ -157,14 +157,14 @@ def test_dev_pairs_of_one_label_are_an_error_of_check() -> None:
     make_evaluator(DEV, TEST, alike, tested).check()  # pooled, both labels exist
     with pytest.raises(ValueError, match=r"threshold of pairs needs dev pairs of both labels, found 0 paraphrases and"):
         make_evaluator(TEST).check()
-    with pytest.raises(ValueError, match=r"both labels in ko, found 0 paraphrases and 0 others"):
+    with pytest.raises(ValueError, match=r"both labels in kor, found 0 paraphrases and 0 others"):
         make_evaluator(DEV, TEST, dev_languages=["kor"]).check()
 
 
 def test_zero_shot_languages_without_pairs_are_named(caplog: pytest.LogCaptureFixture) -> None:
     evaluator = make_evaluator(*KINDS, zero_shot=["fra", "ko"])
     evaluator.check()
-    assert caplog.messages == ["para: no pairs in zero-shot languages ko"]
+    assert caplog.messages == ["para: no pairs in zero-shot languages kor"]
     assert evaluator(encode)["para/zero_shot/accuracy"] == 25
 
 
@@ -233,8 +233,8 @@ def test_the_sample_of_lowest_hashes_does_not_depend_on_order() -> None:
         ({"alpha": 0}, "evaluator.alpha=0: expected a number above 0"),
         ({"t": -1}, "evaluator.t=-1: expected a number above 0"),
         ({"uniform_sentences": 1}, "evaluator.uniform_sentences=1: expected at least 2"),
-        ({"zero_shot": ["fr", "qq"]}, "evaluator.zero_shot: unknown language qq"),
-        ({"dev_languages": ["french"]}, "evaluator.dev_languages: unknown language french"),
+        ({"zero_shot": ["fr", "qq"]}, "evaluator.zero_shot: unknown language 'qq'"),
+        ({"dev_languages": ["french"]}, "evaluator.dev_languages: unknown language 'french'"),
     ],
 )
 def test_an_option_out_of_range_is_an_error(changes: dict[str, Any], message: str) -> None:

@@ -7,9 +7,8 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
-import langcodes
 import numpy as np
 import torch
 from torch import Tensor
@@ -29,6 +28,7 @@ from xsent.evaluation.similarity.paraphrase_metrics import (
     percent_right,
 )
 from xsent.evaluation.statistics.thresholds import CRITERIA, Floats, best_threshold, roc_curve
+from xsent.languages import to_iso639_3
 from xsent.similarity import unit
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
         """The pairs that thresholds are chosen on."""
         allowed = self._dev_codes
         pairs_of_dev = [pairs for pairs in self.test_sets if pairs.part == DEV]
-        return [pairs for pairs in pairs_of_dev if allowed is None or _codes(pairs) <= allowed]
+        return [pairs for pairs in pairs_of_dev if allowed is None or {*_languages(pairs)} <= allowed]
 
     def all_sets(self) -> Sequence[LabelledPairs]:
         return [*self.dev, *self.scored] if self.has_test else self.scored
@@ -141,7 +141,7 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
                 )
         if not self.has_test:
             log.info("%s: no test pairs; the dev pairs are scored with their own threshold (optimistic)", self.name)
-        elif absent := self._zero_shot_codes.difference(*map(_codes, self.scored)):
+        elif absent := self._zero_shot_codes.difference(*map(_languages, self.scored)):
             log.warning("%s: no pairs in zero-shot languages %s", self.name, ", ".join(sorted(absent)))
 
     # ---- scoring
@@ -170,8 +170,8 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
             figures = {**kind_metrics(of_kind), **spreads[kind]}
             metrics |= {f"{self._item(kind)}/{metric}": value for metric, value in figures.items()}
         metrics |= self._language_metrics(sets)
-        unseen = [classified for classified in sets if _codes(classified.pairs) & self._zero_shot_codes]
-        trained = [classified for classified in sets if not _codes(classified.pairs) & self._zero_shot_codes]
+        trained = [row for row in sets if self._zero_shot_codes.isdisjoint(_languages(row.pairs))]
+        unseen = [row for row in sets if not self._zero_shot_codes.isdisjoint(_languages(row.pairs))]
         groups = {"trained": trained, "zero_shot": unseen} if unseen else {}
         metrics |= {f"{name}/accuracy": mean_percent_right(group).accuracy for name, group in groups.items() if group}
         metrics |= {f"overall/{metric}": value for metric, value in percent_right(sets)._asdict().items()}
@@ -252,17 +252,8 @@ def _languages(pairs: LabelledPairs) -> tuple[str, str]:
     return pairs.source_lang, pairs.target_lang
 
 
-def _codes(pairs: LabelledPairs) -> set[str]:
-    return {_code(language) for language in _languages(pairs)}
-
-
 def _parse_languages(option: str, languages: Sequence[str]) -> set[str]:
-    if unknown := [language for language in languages if not langcodes.tag_is_valid(language)]:
-        raise ValueError(f"evaluator.{option}: unknown language {', '.join(unknown)}; expected codes such as fra or fr")
-    return {_code(language) for language in languages}
-
-
-@cache
-def _code(language: str) -> str:
-    """The same code for all codes of a language: ``fra`` and ``fr``, ``zho`` and ``cmn``."""
-    return str(langcodes.get(language).prefer_macrolanguage().language)
+    try:
+        return {to_iso639_3(language) for language in languages}
+    except ValueError as error:
+        raise ValueError(f"evaluator.{option}: {error}") from error
