@@ -14,8 +14,7 @@ from xsent.evaluation.evaluator import Evaluator
 
 @pytest.fixture(scope="session")
 def reference(fixtures_dir: Path) -> dict[str, Any]:
-    numbers: dict[str, Any] = json.loads((fixtures_dir / "retrieval.json").read_text())
-    return numbers
+    return json.loads((fixtures_dir / "retrieval.json").read_text())
 
 
 def _subclasses(base: type) -> list[type]:

@@ -70,7 +70,7 @@ class Reference:
 
     def case(self, name: str) -> dict[str, Any]:
         (case,) = (case for case in self.expected["cases"] if case["name"] == name)
-        return case  # type: ignore[no-any-return]
+        return case
 
     def loss(self, case: dict[str, Any], rows: slice) -> Tensor:
         # The reference's "none" is a batch whose data have no hard negatives.

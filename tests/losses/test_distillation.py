@@ -16,8 +16,7 @@ from xsent.losses import Distillation
 
 @pytest.fixture
 def reference(fixtures_dir: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((fixtures_dir / "rolaser.json").read_text(encoding="utf-8"))
-    return content
+    return json.loads((fixtures_dir / "rolaser.json").read_text(encoding="utf-8"))
 
 
 def loss_of(student: Tensor, teacher: Tensor, distance: str, reduction: str) -> float:

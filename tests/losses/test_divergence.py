@@ -16,8 +16,7 @@ from xsent.losses import equivalence_cross_entropy, margin_ranking, token_cross_
 
 @pytest.fixture
 def reference(fixtures_dir: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((fixtures_dir / "divergent_mbert.json").read_text(encoding="utf-8"))
-    return loaded
+    return json.loads((fixtures_dir / "divergent_mbert.json").read_text(encoding="utf-8"))
 
 
 def scores(reference: dict[str, Any]) -> tuple[Tensor, Tensor]:

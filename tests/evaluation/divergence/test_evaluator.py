@@ -270,7 +270,7 @@ def test_each_set_has_a_threshold_for_its_size() -> None:
     small, large = evaluator.score(torch.tensor(np.array([vectors[text] for text in evaluator.sentences()]))).details
     assert small["calibrated_on"] == "FILE: 120 pairs, 20 at a time"
     # Among more sentences neighbours are nearer, so margins are smaller.
-    assert small["calibrated_threshold"] > large["calibrated_threshold"]  # type: ignore[operator]
+    assert small["calibrated_threshold"] > large["calibrated_threshold"]
     assert large["calibrated_threshold"] == large["best_threshold"]
 
 

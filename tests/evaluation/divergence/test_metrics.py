@@ -24,8 +24,7 @@ from xsent.evaluation.divergence.pairs import coin_metrics, highlight_levels, pe
 
 @pytest.fixture(scope="module")
 def release(fixtures_dir: Path) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads((fixtures_dir / "divergent_mbert.json").read_text())
-    return result
+    return json.loads((fixtures_dir / "divergent_mbert.json").read_text())
 
 
 def percent(share: float) -> Any:

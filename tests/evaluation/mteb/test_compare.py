@@ -11,7 +11,7 @@ from xsent.evaluation.mteb.compare import REASONS, Comparison, orders
 
 
 def compared(mteb: float, ours: float, **options: object) -> Comparison:
-    return Comparison("eng", "accuracy", mteb, "accuracy", ours, **options)  # type: ignore[arg-type]
+    return Comparison("eng", "accuracy", mteb, "accuracy", ours, **options)
 
 
 @pytest.mark.parametrize(("mteb", "reason"), [(50.0, "same"), (50.00004, "same"), (50.001, None), (49.0, None)])

@@ -19,7 +19,7 @@ from xsent.similarity import cos_sim
 
 @pytest.fixture(scope="module")
 def xy(reference: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    return tuple(torch.tensor(reference["inputs"][side], dtype=torch.float64) for side in "xy")  # type: ignore[return-value]
+    return tuple(torch.tensor(reference["inputs"][side], dtype=torch.float64) for side in "xy")
 
 
 @pytest.mark.parametrize("margin", ["ratio", "distance", "absolute"])

@@ -28,7 +28,7 @@ def best(*entries: tuple[float, int]) -> Best:
 def random_best(m: int, n: int, levels: int) -> tuple[Best, Best]:
     """Best rows in both directions of M x N scores with many ties."""
     scores = torch.randint(levels, (m, n)).double()
-    return tuple(Best(s.amax(dim=1), s.argmax(dim=1), s.amax(dim=1) < 0) for s in (scores, scores.T))  # type: ignore[return-value]
+    return tuple(Best(s.amax(dim=1), s.argmax(dim=1), s.amax(dim=1) < 0) for s in (scores, scores.T))
 
 
 def triples(pairs: MinedPairs) -> list[tuple[float, int, int]]:

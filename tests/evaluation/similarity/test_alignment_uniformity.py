@@ -19,8 +19,7 @@ from xsent.evaluation.similarity.alignment_uniformity import AlignmentUniformity
 
 @pytest.fixture(scope="module")
 def reference(fixtures_dir: Path) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads((fixtures_dir / "align_uniform.json").read_text())
-    return result
+    return json.loads((fixtures_dir / "align_uniform.json").read_text())
 
 
 def test_both_equal_the_reference(reference: dict[str, Any]) -> None:

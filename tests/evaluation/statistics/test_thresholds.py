@@ -26,8 +26,7 @@ from xsent.evaluation.statistics.thresholds import (
 
 @pytest.fixture(scope="module")
 def reference(fixtures_dir: Path) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads((fixtures_dir / "paraphrase_losses.json").read_text())["paws_threshold"]
-    return result
+    return json.loads((fixtures_dir / "paraphrase_losses.json").read_text())["paws_threshold"]
 
 
 def judge(scores: list[float], labels: list[int], threshold: float) -> tuple[float, float]:
@@ -133,7 +132,7 @@ def test_no_threshold_is_better(criterion: str, seed: int) -> None:
         accepted = scores >= threshold
         if criterion == "eer":
             return -abs(float(accepted[labels == 0].mean()) - float((~accepted[labels == 1]).mean()))
-        return getattr(decision_quality(accepted, labels == 1), criterion)  # type: ignore[no-any-return]
+        return getattr(decision_quality(accepted, labels == 1), criterion)
 
     result = best_threshold(roc_curve(scores, labels), criterion)
     assert quality(result) == pytest.approx(max(quality(t) for t in [*(np.arange(9) / 8), 2.0]), abs=1e-12)
