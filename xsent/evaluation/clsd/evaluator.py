@@ -172,18 +172,16 @@ class ClsdEvaluator(ClsdSetsEvaluator):
 
     def _details(self, scored_set: SetScores) -> list[dict[str, object]]:
         return [
-            {
-                "evaluator": self.name,
-                "direction": item_name(scored_set.direct.items),
-                "way": way,
+            self.detail(
+                item_name(scored_set.direct.items),
+                way=way,
                 **scored.metrics(),
-                "comparison": "strict",
-                "queries": len(scored.items.source),
-                "pool": scored.scores.cosines.shape[1],
-                "tied": scored.scores.tied.mean().item(),
-                "zero_vectors": scored.zero_vectors,
-                "missing_languages": " ".join(self.absent),
-            }
+                comparison="strict",
+                queries=len(scored.items.source),
+                pool=scored.scores.cosines.shape[1],
+                tied=scored.scores.tied.mean().item(),
+            )
+            | {"zero_vectors": scored.zero_vectors}
             for way, scored in (("direct", scored_set.direct), ("pivot", scored_set.pivot))
             if scored is not None
         ]

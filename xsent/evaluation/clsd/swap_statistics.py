@@ -203,12 +203,6 @@ def box_plot(
     return BoxPlot(name, f"{title}: {KINDS[kind]} similarity change", "change of cosine / normaliser", groups)
 
 
-def change_charts(name: str, changes: Sequence[Changes], classes: Sequence[str]) -> list[BoxPlot]:
-    """Figures 2 and 3 of Michail et al. 2025 for one encoder, languages side by side."""
-    by_language = {language.name: language for language in changes}
-    return [box_plot(name, "One word swapped", by_language, classes, kind) for kind in KINDS]
-
-
 def compare_encoders(name: str, changes: Mapping[str, Sequence[Changes]], classes: Sequence[str]) -> list[BoxPlot]:
     """Figures 2 and 3 for several encoders side by side, a chart for each language.
 

@@ -17,10 +17,11 @@ from torch import Tensor
 
 from xsent.evaluation.clsd.base import Corpus
 from xsent.evaluation.clsd.swap_statistics import (
+    KINDS,
     Changes,
     Normaliser,
     Swaps,
-    change_charts,
+    box_plot,
     concatenate,
     count_unrelated,
     normaliser,
@@ -207,7 +208,8 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
         changes = self.changes(vectors, normalisers)
         details = [self._detail(swaps, normalisers[_languages(swaps)], vectors) for swaps in self.test_sets]
         rows = [row for swaps, change in zip(self.test_sets, changes, strict=True) for row in _rows(swaps, change)]
-        charts = change_charts(self.name, changes, self.classes)
+        by_language = {change.name: change for change in changes}
+        charts = [box_plot(self.name, "One word swapped", by_language, self.classes, kind) for kind in KINDS]
         return Evaluation(self._metrics(changes, normalisers), details, charts, {self.name: rows})
 
     def _metrics(self, changes: Sequence[Changes], normalisers: Mapping[str, Normaliser]) -> dict[str, float]:

@@ -201,10 +201,8 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
                 source, target = (self.rows(points, side) for side in zip(*paraphrases, strict=True))
                 total += len(paraphrases) * align(source, target, alpha=self.alpha)
                 count += len(paraphrases)
-        return {
-            "align": total / count if count else math.nan,
-            "uniform": uniform(self.rows(points, sampled), t=self.t),
-        }
+        spread = uniform(self.rows(points, sampled), t=self.t)
+        return {"align": total / count if count else math.nan, "uniform": spread}
 
     def _language_metrics(self, sets: Sequence[ClassifiedPairs]) -> dict[str, float]:
         languages = list(dict.fromkeys(language for classified in sets for language in _languages(classified.pairs)))

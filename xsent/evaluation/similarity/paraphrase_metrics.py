@@ -110,7 +110,7 @@ def charts(name: str, sets: Iterable[ClassifiedPairs]) -> list[Chart]:
 
 
 def _line(roc: Roc, threshold: float) -> Line:
-    x, y = roc.false_positive_rate, roc.true_positive_rate
+    x, y = roc.rates
     points = np.unique(np.linspace(0, len(x) - 1, min(len(x), CURVE_POINTS)).round().astype(np.int64))
     mark = int((roc.scores >= threshold).sum())  # point of the threshold
     return Line(x[points], y[points], (float(x[mark]), float(y[mark])), f"AUC {100 * area_under(roc):.1f}")

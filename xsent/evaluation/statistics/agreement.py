@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from statistics import mean, stdev
 from typing import Protocol
@@ -25,8 +25,6 @@ class Annotated(Protocol):
     source: tuple[int, ...]  # per word, 1 where it is highlighted
     target: tuple[int, ...]
 
-
-F1 = Callable[[Annotated, Annotated], float | None]  # of a pair that two annotators share: reference, prediction
 
 # ---- Krippendorff's alpha
 
@@ -123,18 +121,14 @@ def agreement_table(annotations: Sequence[Annotated]) -> dict[str, float]:
     labels = _label_counts(annotations)
     table = {"alpha_nominal": alpha(labels, nominal), "alpha_ordinal": alpha(labels, ordinal)}
     for name, f1 in (("span_f1", span_f1), ("word_f1", word_f1)):
-        means = [_macro(f1, a, b) for a, b in combinations(by_annotator.values(), 2)]
-        shares = [share for share in means if share is not None]
-        table[name] = 100 * mean(shares) if shares else math.nan
-        table[f"{name}_sd"] = 100 * stdev(shares) if len(shares) > 1 else math.nan
+        means = []
+        for a, b in combinations(by_annotator.values(), 2):
+            shares = [f1(b[pair], annotated) for pair, annotated in a.items() if pair in b]
+            if defined := [share for share in shares if share is not None]:
+                means.append(mean(defined))
+        table[name] = 100 * mean(means) if means else math.nan
+        table[f"{name}_sd"] = 100 * stdev(means) if len(means) > 1 else math.nan
     return table
-
-
-def _macro(f1: F1, a: Mapping[str, Annotated], b: Mapping[str, Annotated]) -> float | None:
-    """Mean F1 over the pairs that both annotated; None if there are none."""
-    scores = [f1(b[pair], annotated) for pair, annotated in a.items() if pair in b]
-    shares = [share for share in scores if share is not None]
-    return mean(shares) if shares else None
 
 
 def _label_counts(annotations: Sequence[Annotated]) -> Floats:

@@ -35,14 +35,9 @@ class Roc(NamedTuple):
         return middle if middle > following else lowest  # neighbouring floats have no midpoint
 
     @property
-    def true_positive_rate(self) -> Floats:
-        """(K + 1,), shares, rising from 0 to 1."""
-        return self.positives / int(self.positives[-1])
-
-    @property
-    def false_positive_rate(self) -> Floats:
-        """(K + 1,), shares, rising from 0 to 1."""
-        return self.negatives / int(self.negatives[-1])
+    def rates(self) -> tuple[Floats, Floats]:
+        """False and true positive rates (K + 1,), shares, rising from 0 to 1."""
+        return self.negatives / int(self.negatives[-1]), self.positives / int(self.positives[-1])
 
 
 class Decisions(NamedTuple):
@@ -135,8 +130,8 @@ def area_under(roc: Roc) -> float:
 
 def equal_error_rate(roc: Roc) -> float:
     """Error rate where the linearly interpolated false positive and false negative rates are equal."""
-    false_positive, false_negative = roc.false_positive_rate, 1 - roc.true_positive_rate
-    gap = false_positive - false_negative  # rises from -1 to 1
+    false_positive, true_positive = roc.rates
+    gap = false_positive - (1 - true_positive)  # rises from -1 to 1
     after = int(np.argmax(gap >= 0))
     share = gap[after] / (gap[after] - gap[after - 1])  # of the way back to the previous point
     return float(false_positive[after] - share * (false_positive[after] - false_positive[after - 1]))
