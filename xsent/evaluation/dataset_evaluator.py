@@ -153,14 +153,10 @@ class DatasetEvaluator(Evaluator, Generic[S]):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LanguagesEvaluator(DatasetEvaluator[S]):
-    """Reads a test set per language.
-
-    Args:
-        languages: requested test sets, for ``read``; None is all.
-    """
+    """Reads a test set per language."""
 
     requested_by = "languages"
-    languages: Sequence[str] | None
+    languages: Sequence[str] | None  # requested test sets, for ``read``; None is all
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:

@@ -60,14 +60,10 @@ class CandidateScores(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClsdSetsEvaluator(DatasetEvaluator[ClsdSet]):
-    """Reads sets of items.
-
-    Args:
-        directions: requested directions, for ``read``; ``deu-fra`` has German sources and French candidates.
-    """
+    """Reads sets of items."""
 
     requested_by = "directions"
-    directions: Sequence[str] | None
+    directions: Sequence[str] | None  # for ``read``; ``deu-fra`` has German sources and French candidates
 
     def texts(self) -> list[str]:
         distractors = (text for items in self.all_sets() for row in items.distractors for text in row)

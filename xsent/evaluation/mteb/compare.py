@@ -125,8 +125,7 @@ def compare(kind: str, evaluator: Any, vectors: Tensor, scores: Mapping[str, Map
     """Rows of a local task.
 
     Args:
-        kind: as in ``local_task``.
-        evaluator: that the task was made of.
+        kind, evaluator: as in ``local_task``.
         vectors: (N, D) of ``evaluator.sentences()``, the same that mteb used.
         scores: of mteb, by subset and figure, shares.
     """
@@ -229,16 +228,10 @@ def _best_cut(scores: Floats, labels: Bools) -> float:
 
 
 def orders(scores: Floats, gold: Sequence[float] | np.ndarray[Any, Any]) -> tuple[Floats, Floats]:
-    """The worst and the best order of pairs that rounding could make of these scores.
+    """The worst and the best order (N,) that rounding could make of scores (N,) that should rank ``gold`` (N,).
 
-    Scores with gaps below ``CLOSE`` are one group, whose pairs may be in any order.
-
-    Args:
-        scores: (N,).
-        gold: (N,), values that the scores should rank.
-
-    Returns:
-        Two orders (N,): in a group, pairs with the lowest gold value on top, and with the highest.
+    Scores with gaps below ``CLOSE`` are one group, whose pairs may be in any order: those with the lowest gold value on
+    top, or with the highest.
     """
     rising = np.argsort(scores, kind="stable")
     group = np.empty(len(scores))

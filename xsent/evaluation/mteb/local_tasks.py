@@ -201,12 +201,9 @@ def with_script(language: str) -> str:
 
 
 def local_digest(task: Any, kind: str, evaluator: Any, options: object) -> str:
-    """Hex digest of everything that decides a local task and our metrics of it.
+    """Hex digest of everything that decides a result of ``local_task``, from these arguments, and our metrics of it.
 
-    Args:
-        task: result of ``local_task``.
-        kind, evaluator: its arguments.
-        options: plain values that the evaluator was built from.
+    ``options`` are the plain values that the evaluator was built from.
     """
     content = [task.metadata.name, task.metadata.type, kind, list(task.dataset), evaluator.digest(), options]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

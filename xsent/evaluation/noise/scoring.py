@@ -66,15 +66,11 @@ class Teacher:
         return encoder.to(self.device) if isinstance(encoder, nn.Module) else encoder
 
     def embedded(self, texts: Iterable[str], like: Tensor, *, compared: bool) -> Embedded:
-        """Vectors of the distinct texts.
+        """Vectors of the distinct texts, which are the same in every call.
 
         Args:
-            texts: the same in every call.
             like: (N, D) vectors of the other encoder; the result is on their device.
-            compared: vectors of both encoders will be compared.
-
-        Raises:
-            ValueError: they have different sizes but will be compared.
+            compared: vectors of both encoders will be compared; ``ValueError`` if they have different sizes.
         """
         if compared:
             self.check_size(like.size(1))

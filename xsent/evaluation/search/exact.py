@@ -142,12 +142,9 @@ def update_candidates(
 
 
 class RunningTopK:
-    """Candidates for the best k columns of every row of a matrix that is processed in tiles.
+    """Candidates for the best k columns of every row of a matrix (rows, columns) that is processed in tiles.
 
-    Args:
-        rows, columns: size of the matrix.
-        k: number of columns to find in each row.
-        like: tensor with the type and device of the tiles.
+    ``like`` is a tensor with the type and device of the tiles.
     """
 
     def __init__(self, rows: int, columns: int, k: int, like: Tensor) -> None:

@@ -22,18 +22,14 @@ TILE = 1024  # rows and columns whose distances are in memory at a time
 class AlignmentUniformityEvaluator(LanguagesEvaluator[Bitext]):
     """Mean distance of translations, and uniformity of each side's sentences; lower is better for both.
 
-    Args:
-        alpha: as in ``align``.
-        t: as in ``uniform``.
-
     Metrics:
         ``<name>/<deu>/align``; ``<name>/<deu-eng>/uniform`` of the German sentences of that test set and
         ``<name>/<eng-deu>/uniform`` of the English ones, ``<name>/<deu>/uniform``, the mean of the two;
         ``<name>/mean/align`` and ``<name>/mean/uniform`` over the languages, unweighted.
     """
 
-    alpha: float
-    t: float
+    alpha: float  # as in ``align``
+    t: float  # as in ``uniform``
 
     def __post_init__(self) -> None:
         super().__post_init__()

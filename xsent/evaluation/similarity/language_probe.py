@@ -122,10 +122,8 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
 def split_by_translation(bitexts: Sequence[Bitext], *, test_share: float, seed: int) -> tuple[Labelled, Labelled]:
     """Split sentences into a training and a held-out part without separating sentences linked by translation.
 
-    Args:
-        bitexts: test sets with any languages.
-        test_share: maximum share of held-out sentences.
-        seed: of the split and of the sentences left out of languages above the median size.
+    ``test_share`` is the maximum share of held-out sentences, ``seed`` that of the split and of the sentences left out
+    of languages above the median size.
     """
     pairs = [pair for bitext in bitexts for pair in zip(bitext.source, bitext.target, strict=True)]
     row_of = number_texts(text for pair in pairs for text in pair)

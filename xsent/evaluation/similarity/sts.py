@@ -31,9 +31,6 @@ class ScoredPairs(TwoSided, Protocol):
 class StsEvaluator(DatasetEvaluator[ScoredPairs]):
     """Spearman correlation of the cosine of two sentences with their human score.
 
-    Args:
-        pairs: requested language pairs, for ``read``; None is all.
-
     Metrics:
         ``<name>/<eng-ara>/spearman``, Spearman's correlation x 100, and ``<name>/mean/spearman``; of several pairs also
         ``<name>/monolingual/spearman`` and ``<name>/crosslingual/spearman``. Averages are unweighted means over pairs.
@@ -41,7 +38,7 @@ class StsEvaluator(DatasetEvaluator[ScoredPairs]):
     """
 
     requested_by = "pairs"
-    pairs: Sequence[str] | None
+    pairs: Sequence[str] | None  # requested language pairs, for ``read``; None is all
 
     def metric_names(self) -> list[str]:
         return list(self._metrics({pairs.name: 0.0 for pairs in self.test_sets}))
