@@ -1,7 +1,5 @@
 """Length-sorted batches within a token budget, and digests of tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -46,7 +44,7 @@ def batch_slices(lengths: NDArray[np.int64], token_budget: int, max_rows: int | 
         start = stop
 
 
-def hash_tensors(content: _Hash, tensors: Mapping[str, Tensor]) -> None:
+def hash_tensors(content: "_Hash", tensors: Mapping[str, Tensor]) -> None:
     """Add names, types, shapes and values to a digest, sorted by name."""
     for name, tensor in sorted(tensors.items()):
         content.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

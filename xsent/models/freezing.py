@@ -1,7 +1,5 @@
 """Freeze embeddings and lower layers of an encoder during training."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Gradient caching: embed large batches of sentences in the activation memory of one chunk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Masked language model that selects the best candidate word for a position in a sentence."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -90,7 +88,7 @@ class MaskedLM:
         self._backend.enable_truncation(max_length)
 
     @classmethod
-    def load(cls, *, name: str, path: str | None, revision: str | None, top: int, max_length: int) -> MaskedLM:
+    def load(cls, *, name: str, path: str | None, revision: str | None, top: int, max_length: int) -> Self:
         """Load any masked language model of transformers that needs no code of its own.
 
         Raises:
@@ -137,7 +135,7 @@ class MaskedLM:
         return dict(self._predictions([(words, position)], None)).get(0, [])
 
     def _predictions(
-        self, positions: Sequence[tuple[Sequence[str], int]], bar: tqdm[Any] | None
+        self, positions: Sequence[tuple[Sequence[str], int]], bar: "tqdm[Any] | None"
     ) -> Iterator[tuple[int, list[str]]]:
         """Index and predicted words of each position that has predictions, in any order."""
         masked = self._mask(positions)

@@ -1,7 +1,5 @@
 """Model files from a local folder or the Hugging Face hub: folder, JSON, weights."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

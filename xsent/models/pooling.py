@@ -1,7 +1,5 @@
 """Pooling: token embeddings (B, T, D) and a mask (B, T) to sentence embeddings (B, D)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Subword ids of sentences given as words, with the word that each subword belongs to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

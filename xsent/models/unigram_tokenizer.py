@@ -1,7 +1,5 @@
 """Reproducible training of a unigram tokenizer with SentencePiece."""
 
-from __future__ import annotations
-
 import io
 import unicodedata
 from collections.abc import Iterable

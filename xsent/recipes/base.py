@@ -1,7 +1,5 @@
 """Base classes of recipes: optimizer and schedule, evaluation, exact resuming, stop at the first NaN."""
 
-from __future__ import annotations
-
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence

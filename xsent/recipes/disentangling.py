@@ -3,8 +3,6 @@
 Ki, Park, Kim 2024 (ORACLE); DREAM and MEAT follow their released code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Divergent mBERT: cross-encoder that ranks synthetic divergences and tags divergent words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

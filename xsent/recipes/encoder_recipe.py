@@ -1,7 +1,5 @@
 """Base class of recipes that train an encoder: vectors, files, frozen parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Translation ranking with in-batch negatives: LaBSE, Feng et al. 2022 (arXiv:2007.01852)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

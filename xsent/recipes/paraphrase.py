@@ -1,7 +1,5 @@
 """Paraphrase identification: bi-encoder with mega-batch hard negatives, Fedorova and Musatow 2024."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Hard negatives of a ranking step: owners, gathering over devices, masks."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -31,7 +29,7 @@ class Mined(NamedTuple):
     of_anchor: Tensor  # (K,) bool
     of_positive: Tensor  # (K,) bool
 
-    def to(self, device: torch.device) -> Mined:
+    def to(self, device: torch.device) -> "Mined":
         """The same on a device."""
         first, length, *columns = self
         return Mined(first, length, *(column.to(device) for column in columns))

@@ -3,8 +3,6 @@
 Nishimwe, Sagot, Bawden 2024.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple

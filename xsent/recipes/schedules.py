@@ -1,7 +1,5 @@
 """Learning-rate schedules; the recipe passes the number of steps."""
 
-from __future__ import annotations
-
 import math
 
 from torch.optim import Optimizer

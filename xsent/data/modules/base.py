@@ -1,7 +1,5 @@
 """Base class of the data modules that recipes train on."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

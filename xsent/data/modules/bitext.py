@@ -1,7 +1,5 @@
 """Data module of translation pairs in many languages: tokenised or embedded once, batched for recipes."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import math

@@ -1,7 +1,5 @@
 """Data module of synthetic divergences: split by seed, sampled as in Briakou and Carpuat 2020."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Sequence

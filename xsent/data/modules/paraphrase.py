@@ -1,7 +1,5 @@
 """Data module of labelled sentence pairs: batches for a ranking loss, and held-out rows for evaluators."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Data module of clean sentences and their noisy versions, with a teacher's vectors of the clean ones."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """BUCC reader: two collections of sentences with ids, and the pairs of ids that translate each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

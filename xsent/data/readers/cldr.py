@@ -3,8 +3,6 @@
 The names are Unicode CLDR's short names (Unicode licence), shipped by the package.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import metadata
 

@@ -1,7 +1,5 @@
 """Readers of synthetic divergences (JSON lines of ``xsent diverge``) and of candidate sentences for margin scores."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

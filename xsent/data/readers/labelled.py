@@ -1,7 +1,5 @@
 """Labelled sentence pairs (1: same meaning, 0: not): row types and the TSV reader."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

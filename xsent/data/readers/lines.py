@@ -1,7 +1,5 @@
 r"""Strict reading of text files: only ``\n`` ends a line, lines are UTF-8, and errors name file and line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

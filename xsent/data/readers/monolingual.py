@@ -1,7 +1,5 @@
 """Reader of monolingual sentences from text and TSV files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

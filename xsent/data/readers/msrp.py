@@ -1,7 +1,5 @@
 """Microsoft Research Paraphrase Corpus (MSRP, MRPC) reader: English news pairs with human labels."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

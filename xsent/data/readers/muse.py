@@ -1,7 +1,5 @@
 """Reader of MUSE bilingual dictionaries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from xsent.data.readers.lines import read_lines

@@ -3,8 +3,6 @@
 A reader takes the ledger of rejected lines and ``data.root``, a folder, a file or a name, and yields sentence pairs.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """PAWS-X reader: adversarial paraphrase pairs and their translations, in the released format or XTREME's."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter

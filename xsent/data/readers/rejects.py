@@ -1,7 +1,5 @@
 """Ledger of rejected lines, each with its location and reason."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """STS readers (SemEval-2017 task 1, STSBenchmark): sentence pairs with human similarity scores from 0 to 5."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tatoeba and FLORES-200 readers: line-aligned test sets for retrieval."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Readers of user-generated content with its standard form: RoCS-MT, LexNorm, MultiLexNorm."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

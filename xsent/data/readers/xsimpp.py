@@ -1,7 +1,5 @@
 """xSIM++ reader: FLORES-200 test sets with hard negatives of the English sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Batch samplers: the rows of a batch depend only on seed, epoch and position."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

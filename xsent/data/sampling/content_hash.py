@@ -1,7 +1,5 @@
 """Content hashes: splits, caps and draws that do not depend on the order of the data; groups of connected texts."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Training items from seeds and their divergences, sampled as in Briakou and Carpuat 2020."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

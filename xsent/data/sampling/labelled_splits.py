@@ -1,7 +1,5 @@
 """Train, valid and test parts of labelled pairs; a part without files is split off the training part by content."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Mega-batches: several batches that are searched together for hard negatives of each anchor."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

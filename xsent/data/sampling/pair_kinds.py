@@ -1,7 +1,5 @@
 """Kinds of labelled pairs: rows as they are, and pairs within and across the languages of aligned translations."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,7 +28,7 @@ class NumberedRows(NamedTuple):
     target_lang: Rows  # (R,)
     label: Rows  # (R,)
 
-    def take(self, rows: NDArray[Any]) -> NumberedRows:
+    def take(self, rows: NDArray[Any]) -> "NumberedRows":
         """The rows at ``rows``, in that order, or where the mask ``rows`` is true."""
         return NumberedRows(*(column[rows] for column in self))
 

@@ -1,7 +1,5 @@
 """Table of translation pairs: filter, deduplicate, cap, split and group by content."""
 
-from __future__ import annotations
-
 import logging
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -42,7 +40,7 @@ class Columns(NamedTuple):
     target_lang: Rows  # (N,)
     key: Hashes  # (N,) hash of the pair's two texts and languages
 
-    def take(self, rows: Rows) -> Columns:
+    def take(self, rows: Rows) -> "Columns":
         """The pairs at ``rows``, in that order."""
         return Columns(
             self.source[rows], self.target[rows], self.source_lang[rows], self.target_lang[rows], self.key[rows]

@@ -1,7 +1,5 @@
 """Corpus of labelled pairs: ranking examples for training and validation, and held-out rows."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple

@@ -1,8 +1,6 @@
 """Training examples of a ranking loss from labelled pairs: anchor, positive, and hard negatives of the anchor."""
 
-from __future__ import annotations
-
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +38,7 @@ class Examples(NamedTuple):
     paraphrases: Rows  # ascending: text * T + other for each pair of label 1, in both orders
     hashes: Hashes  # (T,) of the texts
 
-    def take(self, rows: Rows) -> Examples:
+    def take(self, rows: Rows) -> Self:
         """The examples at ``rows``, in that order."""
         columns = ("anchor", "positive", "source_lang", "target_lang", "key")
         return self._replace(**{name: getattr(self, name)[rows] for name in columns})
@@ -71,7 +69,7 @@ class Examples(NamedTuple):
         used[self.positive] = True
         return np.flatnonzero(used)
 
-    def renumber(self, texts: Rows) -> Examples:
+    def renumber(self, texts: Rows) -> Self:
         """The same examples over the texts numbered ``texts`` (ascending) alone, which must include all of theirs."""
         number = np.full(len(self.hashes), -1)
         number[texts] = np.arange(len(texts))

@@ -1,7 +1,5 @@
 """Table of clean sentences: read, deduplicated, capped and split by content."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

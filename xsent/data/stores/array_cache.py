@@ -1,7 +1,5 @@
 """Cache of memory-mapped arrays on disk, keyed by content: locked against other processes, verified by checksum."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Store of a frozen encoder's embeddings: every list of texts is embedded once, over all runs."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

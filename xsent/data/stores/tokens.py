@@ -1,7 +1,5 @@
 """Stores of token ids and of noisy copies of texts, each made once: tokenisation may take as long as training."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """CLSD reader (cross-lingual semantic discrimination): sources, translations, and distractors of the translations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Files of texts with distractors for CLSD: the released CSV format, and JSON lines of any languages."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """CLSD in a pivot language: every text translated, read from files or made by a translator."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence

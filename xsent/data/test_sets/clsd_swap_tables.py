@@ -1,7 +1,5 @@
 """Annotated single-word swaps released with CLSD: TSV tables, one distractor per line."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import re

@@ -1,7 +1,5 @@
 """CLSD distractors that differ from their original in one word, with its part of speech: annotated or found by rule."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter

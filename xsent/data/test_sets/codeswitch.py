@@ -1,7 +1,5 @@
 """Code-switched retrieval test sets: words of the source side are replaced by English translations."""
 
-from __future__ import annotations
-
 import logging
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Test sets from the held-out splits of a run's training data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Generic, TypeVar

@@ -1,7 +1,5 @@
 """Test sets of labelled pairs (PAWS-X, MSRP, TSV): one set per split, kind and language pair."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

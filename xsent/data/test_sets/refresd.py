@@ -1,7 +1,5 @@
 """REFreSD readers: pairs that annotators labelled as equivalent or divergent, and labels of single annotators."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections import Counter

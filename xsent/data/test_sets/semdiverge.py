@@ -1,7 +1,5 @@
 """SemDiverge reader: crowdsourced equivalent and divergent pairs of OpenSubtitles and Common Crawl."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path

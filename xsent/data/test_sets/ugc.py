@@ -1,7 +1,5 @@
 """Test sets of noisy sentences (RoCS-MT, LexNorm, synthetic noise on FLORES) and hard negatives for xSIM++."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

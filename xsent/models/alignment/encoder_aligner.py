@@ -1,7 +1,5 @@
 """Word alignment of translation pairs by an encoder's word vectors."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

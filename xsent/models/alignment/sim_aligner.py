@@ -1,7 +1,5 @@
 """Word alignment by the released package SimAlign."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Base class of all encoders: tokenization, embedding, and fast batched ``encode``."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

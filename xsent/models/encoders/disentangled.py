@@ -1,7 +1,5 @@
 """Disentangling heads, and a frozen encoder with them: original, meaning and language vectors of sentences."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,13 +3,11 @@
 Artetxe and Schwenk 2019 (arXiv:1812.10464); LASER2 of Heffernan et al. 2022 (arXiv:2205.12654).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import sentencepiece
 import torch
@@ -71,7 +69,7 @@ class LaserEncoder(Encoder):
         self.dim = params["hidden_size"] * (2 if params["bidirectional"] else 1)
 
     @classmethod
-    def load(cls, *, name: str, path: str | None, max_length: int | None, normalize: bool) -> LaserEncoder:
+    def load(cls, *, name: str, path: str | None, max_length: int | None, normalize: bool) -> Self:
         """Load the published files.
 
         Args:

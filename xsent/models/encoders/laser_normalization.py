@@ -1,7 +1,5 @@
 """Text normalisation of LASER: Moses punctuation rules and lower case."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

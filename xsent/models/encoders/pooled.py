@@ -1,7 +1,5 @@
 """Base class of encoders with token embeddings: pooling, projections, normalisation, text preprocessing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Read and write folders in the format of sentence-transformers: ``modules.json`` and its modules."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Small BERT to train from scratch, initialised from the piece vectors of a static encoder."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

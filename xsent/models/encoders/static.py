@@ -1,7 +1,5 @@
 """Static encoder: the normalised mean of the vectors of a sentence's subword pieces."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -9,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -75,7 +73,7 @@ class StaticEncoder(VectorTable):
         (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
 
     @classmethod
-    def load(cls, *, name: str, path: str | None) -> StaticEncoder:
+    def load(cls, *, name: str, path: str | None) -> Self:
         """Read what ``save`` wrote.
 
         Args:

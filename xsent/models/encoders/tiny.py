@@ -1,7 +1,5 @@
 """Tiny random encoder without files, for tests and for trying out a configuration."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pretrained transformer with its own tokenizer as a sentence encoder."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json
@@ -10,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import torch
 from tokenizers import normalizers
@@ -66,7 +64,7 @@ class SentenceEncoder(PooledEncoder):
         max_length: int | None,
         normalize: bool | None,
         trust_remote_code: bool,
-    ) -> SentenceEncoder:
+    ) -> Self:
         """Load a checkpoint of transformers or a folder of sentence-transformers.
 
         Args:

@@ -1,7 +1,5 @@
 """Base class of static encoders: normalised sums of rows of one table, saved in 8 bits."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

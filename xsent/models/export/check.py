@@ -1,7 +1,5 @@
 """Check an exported folder: compare its vectors in a fresh process, with sentence-transformers and onnxruntime."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Edge-case texts on which two implementations of one encoder are likely to differ."""
 
-from __future__ import annotations
-
 HARD_INPUTS = (
     "A cat sits on the mat.",
     "Die Katze sitzt auf der Matte, und niemand weiß, warum.",

@@ -1,7 +1,5 @@
 """Export an encoder as an ONNX graph, from token ids to sentence embeddings."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Iterator

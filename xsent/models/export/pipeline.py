@@ -1,7 +1,5 @@
 """Express an encoder as built-in modules of sentence-transformers, and write their folder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Convert the tokenizer of a static encoder so that it needs no code of xsent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

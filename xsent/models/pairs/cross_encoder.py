@@ -1,7 +1,5 @@
 """Cross-encoder for sentence pairs: a score of equivalence, and tags of divergent words."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Languages of a translation model: its codes and tokens by ISO 639-3."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Machine translation by any sequence-to-sequence model of transformers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

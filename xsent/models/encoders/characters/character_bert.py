@@ -1,13 +1,11 @@
 """CharacterBERT encoder: BERT over word vectors computed from characters; El Boukkouri et al. 2020."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import Self, cast
 
 import torch
 import torch.nn.functional as F
@@ -126,7 +124,7 @@ class CharacterBertEncoder(PooledEncoder):
         projection: int | None,
         max_length: int,
         normalize: bool,
-    ) -> CharacterBertEncoder:
+    ) -> Self:
         """Load published weights; arguments as in ``model_folder`` and the class.
 
         Raises:

@@ -1,7 +1,5 @@
 """Character CNN of CharacterBERT: word vectors from bytes; El Boukkouri et al. 2020 (arXiv:2010.10392)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

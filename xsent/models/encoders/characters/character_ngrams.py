@@ -1,7 +1,5 @@
 """Hashed ids of character n-grams and words, vectorised over many texts."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 from collections.abc import Sequence

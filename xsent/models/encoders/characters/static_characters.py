@@ -1,12 +1,11 @@
 """Static character encoder: the normalised mean of vectors of hashed n-grams and words."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -80,7 +79,7 @@ class StaticCharacterEncoder(VectorTable):
         max_length: int,
         std: float,
         seed: int,
-    ) -> StaticCharacterEncoder:
+    ) -> Self:
         """Read what ``save`` wrote, or start with random vectors.
 
         Args:
