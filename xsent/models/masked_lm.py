@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
@@ -172,11 +173,9 @@ class MaskedLM:
     def _best_pieces(self, batch: Sequence[MaskedSentence]) -> list[list[int]]:
         """Ids of the most probable pieces at the mask of each sentence."""
         device = self.transformer.device
-        ids = torch.nn.utils.rnn.pad_sequence(
-            [torch.from_numpy(sentence.ids) for sentence in batch], batch_first=True, padding_value=self.padding_id
-        )
-        lengths = torch.tensor([len(sentence.ids) for sentence in batch])
-        mask = (torch.arange(ids.size(1)) < lengths[:, None]).long()
+        rows = [torch.from_numpy(sentence.ids) for sentence in batch]
+        ids = pad_sequence(rows, batch_first=True, padding_value=self.padding_id)
+        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
         with torch.inference_mode():
             logits = self.transformer(input_ids=ids.to(device), attention_mask=mask.to(device)).logits  # (B, T, V)
             at_mask = logits[torch.arange(len(batch)), [sentence.position for sentence in batch], : len(self._inner)]

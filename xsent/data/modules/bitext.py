@@ -54,8 +54,8 @@ class BitextData(TrainingData):
     cache_dir: str  # folder of the token ids
     texts: list[str] = field(init=False, default_factory=list)  # distinct; `splits` refer to them by number
     splits: dict[str, Columns] = field(init=False, default_factory=dict)
-    # Makes a batch from columns, rows and labels of the rows.
-    _fetch: Callable[[Columns, Rows, Pairs], ParallelBatch | EmbeddedBatch] | None = field(init=False, default=None)
+    # Makes a batch from the numbers of the two sides' texts and the labels of the pairs.
+    _fetch: Callable[[Rows, Rows, Pairs], ParallelBatch | EmbeddedBatch] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,12 +84,8 @@ class BitextData(TrainingData):
         if self.paper_split:
             split["valid"] = split["test"] = np.sort(np.concatenate([split["valid"], split["test"]]))
         splits = {name: columns.take(rows) for name, rows in split.items()}
-        self.check_split_sizes(
-            len(splits["train"].source),
-            len(splits["valid"].source),
-            unit="pairs",
-            advice=f"raise data.valid_share={self.valid_share}",
-        )
+        advice = f"raise data.valid_share={self.valid_share}"
+        self.check_split_sizes(len(split["train"]), len(split["valid"]), unit="pairs", advice=advice)
         self.splits = splits
         self._strata = language_pairs(splits["train"])
         counts = np.bincount(columns.target_lang, minlength=len(self.language_codes))
@@ -185,21 +181,14 @@ class BitextData(TrainingData):
     def tokenize(self, tokenizer: Tokenizer) -> None:
         """Make batches of token ids (``ParallelBatch``); every text is tokenised once."""
         store = tokenize_once(self.texts, tokenizer, Path(self.cache_dir))
-
-        def fetch(columns: Columns, rows: Rows, pairs: Pairs) -> ParallelBatch:
-            return ParallelBatch(store.tokens(columns.source[rows]), store.tokens(columns.target[rows]), pairs)
-
-        self._fetch = fetch
+        self._fetch = lambda source, target, pairs: ParallelBatch(store.tokens(source), store.tokens(target), pairs)
 
     def embed(self, embedder: FileEmbedder, store: EmbeddingStore) -> None:
         """Make batches of a frozen encoder's vectors (``EmbeddedBatch``); every text is embedded once."""
         vectors = store.vectors(self.texts, embedder)
-
-        def fetch(columns: Columns, rows: Rows, pairs: Pairs) -> EmbeddedBatch:
-            source, target = (torch.from_numpy(vectors[side[rows]]) for side in (columns.source, columns.target))
-            return EmbeddedBatch(source, target, pairs)
-
-        self._fetch = fetch
+        self._fetch = lambda source, target, pairs: EmbeddedBatch(
+            torch.from_numpy(vectors[source]), torch.from_numpy(vectors[target]), pairs
+        )
 
     def size(self, split: str) -> int:
         return len(self.splits[split].source)
@@ -218,6 +207,6 @@ class BitextData(TrainingData):
 
         def batch(rows: Rows, epoch: int) -> ParallelBatch | EmbeddedBatch:
             labels = (np.asarray(rows), group[rows], columns.source_lang[rows], columns.target_lang[rows])
-            return fetch(columns, rows, Pairs(*map(torch.from_numpy, labels)))
+            return fetch(columns.source[rows], columns.target[rows], Pairs(*map(torch.from_numpy, labels)))
 
         return batch

@@ -78,12 +78,9 @@ class UgcData(TrainingData):
         log.info(f"data={self.name}: {len(self.texts):,} sentences in {', '.join(self.language_codes)} ({sizes})")
 
     def _set_splits(self, table: SentenceTable) -> None:
-        self.check_split_sizes(
-            len(table.splits["train"]),
-            len(table.splits["valid"]),
-            unit="sentences",
-            advice=f"raise data.valid_share={self.valid_share} or give data.valid_root",
-        )
+        train, valid = len(table.splits["train"]), len(table.splits["valid"])
+        advice = f"raise data.valid_share={self.valid_share} or give data.valid_root"
+        self.check_split_sizes(train, valid, unit="sentences", advice=advice)
         self._table = table
         self.texts, self.language_codes, self.splits = table.texts, table.languages, table.splits
 

@@ -3,9 +3,9 @@
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -31,17 +31,11 @@ class PieceVectors(NamedTuple):
     words: NDArray[np.int64]  # (P,) 0-based word of each piece, ascending
 
 
-class LinkWords(Protocol):
-    """Links words by their vectors: ``xsent.text.annotation.word_alignment.link_words`` with a matcher."""
-
-    def __call__(
-        self,
-        source: NDArray[np.float32],
-        target: NDArray[np.float32],
-        source_words: NDArray[np.int64],
-        target_words: NDArray[np.int64],
-        /,
-    ) -> tuple[tuple[int, int], ...]: ...  # sorted 0-based links of source and target words
+# (vectors of the source, of the target, words of the source's vectors, of the target's) -> sorted 0-based links; such as
+# `xsent.text.annotation.word_alignment.link_words` with a matcher.
+LinkWords = Callable[
+    [NDArray[np.float32], NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]], tuple[tuple[int, int], ...]
+]
 
 
 class EncoderAligner:

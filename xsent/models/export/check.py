@@ -103,10 +103,9 @@ def check_folder(
         last_line = (process.stderr.strip().splitlines() or ["no error message"])[-1]
         raise ValueError(f"the exported folder cannot be used in a fresh process: {last_line}")
     answer = json.loads(process.stdout.splitlines()[-1])
-    for tool, worst, limit in (
-        ("sentence-transformers", answer["worst"], tolerance),
-        ("onnxruntime", answer["onnx_worst"], onnx_tolerance),
-    ):
+    limits = {"sentence-transformers": ("worst", tolerance), "onnxruntime": ("onnx_worst", onnx_tolerance)}
+    for tool, (key, limit) in limits.items():
+        worst = answer[key]
         if worst is not None and limit is not None and not worst["difference"] <= limit:
             raise ValueError(
                 f"{tool} gives another vector: expected a difference of at most {limit:g}, found"
@@ -177,12 +176,9 @@ class _OnnxModel:
 
     def _encode_batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
-        longest = max(1, *map(len, ids)) if ids else 1  # the graph needs one token, even if the mask hides it
-        input_ids = np.zeros((len(ids), longest), dtype=np.int64)
-        mask = np.zeros_like(input_ids)
-        for row, tokens in enumerate(ids):
-            input_ids[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
+        longest = max(1, *map(len, ids))  # the graph needs one token, even if the mask hides it
+        input_ids = np.array([row + [0] * (longest - len(row)) for row in ids], dtype=np.int64)
+        mask = (np.arange(longest) < np.array([[len(row)] for row in ids])).astype(np.int64)
         vectors: NDArray[np.float32] = self.session.run(None, {"input_ids": input_ids, "attention_mask": mask})[0]
         return vectors
 

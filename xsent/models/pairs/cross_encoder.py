@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 
 from xsent.batch import Judgement, PairTokens, WordPair
@@ -127,15 +128,11 @@ class PairEncoder(nn.Module):
 
     def collate(self, pairs: Sequence[PairIds]) -> PairTokens:
         """Pad a batch on the right to the longest pair."""
-        shape = len(pairs), max(len(pair.ids) for pair in pairs)
-        ids = torch.full(shape, self.base.padding_id)
-        mask, segments, words = (torch.full(shape, value) for value in (0, 0, -1))
-        for row, pair in enumerate(pairs):
-            length = len(pair.ids)
-            ids[row, :length] = torch.from_numpy(pair.ids.astype(np.int64))
-            segments[row, :length] = torch.from_numpy(pair.segments.astype(np.int64))
-            words[row, :length] = torch.from_numpy(pair.words.astype(np.int64))
-            mask[row, :length] = 1
+        columns = [(*pair[:3], np.ones_like(pair.ids)) for pair in pairs]
+        ids, segments, words, mask = (
+            pad_sequence([torch.from_numpy(row).long() for row in column], batch_first=True, padding_value=padding)
+            for column, padding in zip(zip(*columns, strict=True), (self.base.padding_id, 0, -1, 0), strict=True)
+        )
         return PairTokens(ids, mask, segments, words)
 
     def forward(self, tokens: PairTokens) -> PairScores:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -210,10 +211,9 @@ class Translator:
 
     def _generate(self, transformer: Any, ids: Sequence[Sequence[int]], target_token: int | None) -> Tensor:
         """Ids (B, T') of the translations of a batch, padded."""
-        padding, longest = self.tokenizer.pad_token_id, max(map(len, ids))
-        tokens = torch.tensor([[*row, *[padding] * (longest - len(row))] for row in ids])  # (B, T)
-        lengths = torch.tensor([len(row) for row in ids])
-        mask = (torch.arange(longest) < lengths[:, None]).long()
+        rows, padding = [torch.tensor(row) for row in ids], self.tokenizer.pad_token_id
+        tokens = pad_sequence(rows, batch_first=True, padding_value=padding)  # (B, T)
+        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
         with torch.inference_mode():
             output: Tensor = transformer.generate(
                 input_ids=tokens.to(self.device), attention_mask=mask.to(self.device), forced_bos_token_id=target_token
