@@ -31,8 +31,8 @@ class PieceVectors(NamedTuple):
     words: NDArray[np.int64]  # (P,) 0-based word of each piece, ascending
 
 
-# (vectors of the source, of the target, words of the source's vectors, of the target's) -> sorted 0-based links; such as
-# `xsent.text.annotation.word_alignment.link_words` with a matcher.
+# (vectors of the source, of the target, words of the source's vectors, of the target's) -> sorted 0-based links, such
+# as `xsent.text.annotation.word_alignment.link_words` with a matcher.
 LinkWords = Callable[
     [NDArray[np.float32], NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]], tuple[tuple[int, int], ...]
 ]
