@@ -1,7 +1,5 @@
 """A small random BERT whose tokenizer cuts some words in pieces, saved as transformers does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

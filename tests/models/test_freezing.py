@@ -1,7 +1,5 @@
 """Frozen parts get no gradient and no dropout, have names and a digest; what cannot be frozen is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

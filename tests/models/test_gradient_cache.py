@@ -1,7 +1,5 @@
 """Chunked embedding, with and without recomputation, equals one plain batch: value, gradient, dropout."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 import torch.nn.functional as F

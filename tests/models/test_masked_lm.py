@@ -1,7 +1,5 @@
 """What a masked language model predicts, on small random models of three kinds of tokenizers."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from pathlib import Path

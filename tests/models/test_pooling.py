@@ -1,7 +1,5 @@
 """Pooling and heads."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Heads on a frozen encoder: how often the encoder runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace

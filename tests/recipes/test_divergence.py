@@ -1,7 +1,5 @@
 """Small runs of recipe=divergence: learning, threshold, evaluation, filtering, invalid options."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Small runs of recipe=paraphrase: learning, mining, frozen weights; invalid options are refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Who is a negative of whom, by hand."""
 
-from __future__ import annotations
-
 import torch
 
 from xsent.batch import Pairs, RankingBatch

@@ -1,7 +1,5 @@
 """Small runs of recipe=rolaser: the student learns, checkpoints hold no teacher, invalid options are refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

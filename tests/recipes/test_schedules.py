@@ -1,7 +1,5 @@
 """Learning rates by hand: the numbers are those of paper and pencil at a highest rate of 8."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

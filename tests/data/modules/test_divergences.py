@@ -1,7 +1,5 @@
 """Divergences as training items: read, split by seed, sampled by scheme, labelled."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

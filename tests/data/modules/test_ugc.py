@@ -1,7 +1,5 @@
 """Clean sentences as noisy batches: split by content, noise by content, the teacher's vectors beside them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A small FLORES folder for tests of xSIM++: English and German."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ENGLISH = ["Two cats sleep in Paris.", "He was here in 1990.", "Wow!"]

@@ -1,7 +1,5 @@
 """BUCC files: ids, gold pairs, repeated texts, and what is wrong with broken ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

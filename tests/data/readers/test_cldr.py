@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import emoji
 
 from xsent.data.readers.cldr import read_cldr

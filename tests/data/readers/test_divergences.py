@@ -1,7 +1,5 @@
 """Made divergences as a test set, candidates, and what single annotators said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sentences a line or in a column of TSV."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

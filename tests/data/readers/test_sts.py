@@ -1,7 +1,5 @@
 """Semantic similarity files in their published forms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

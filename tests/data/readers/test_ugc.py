@@ -1,7 +1,5 @@
 """Readers of noisy sentences beside their standard forms, and the hard negatives of the latter."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Mega-batches and what is found in them, against the reference, a search by hand and paper and pencil."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

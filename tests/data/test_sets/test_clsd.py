@@ -1,7 +1,5 @@
 """Files of semantic discrimination: the released CSV form, and JSON lines of any languages."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """CLSD sets in a pivot language: from translated files, and by a translator with a cache."""
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

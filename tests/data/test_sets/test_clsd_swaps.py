@@ -1,7 +1,5 @@
 """Swaps of annotation tables in either encoding, and swaps found by rule."""
 
-from __future__ import annotations
-
 import csv
 import io
 import logging

@@ -1,7 +1,5 @@
 """REFreSD in both of its forms, and SemDiverge: what is read, and what is refused."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from pathlib import Path

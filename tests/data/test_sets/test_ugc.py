@@ -1,7 +1,5 @@
 """The sets that evaluator=ugc reads and makes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

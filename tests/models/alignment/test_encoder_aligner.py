@@ -1,7 +1,5 @@
 """Vectors of words against those that transformers gives, and the links that they make."""
 
-from __future__ import annotations
-
 import logging
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """SimAlign on a small random BERT, compared with our aligner."""
 
-from __future__ import annotations
-
 import random
 import sys
 from functools import partial
@@ -77,7 +75,7 @@ def test_the_digest_tells_what_decides_the_links_of_simalign(folder: Path, tmp_p
 def test_options_that_simalign_lacks_are_refused(folder: Path) -> None:
     with pytest.raises(ValueError, match=r"aligner.method=best: expected one of argmax, itermax, match"):
         sim_aligner(folder, method="best")
-    with pytest.raises(ValueError, match=r"aligner.token_type=piece: expected bpe or word"):
+    with pytest.raises(ValueError, match=r"aligner.token_type=piece: expected one of bpe, word"):
         sim_aligner(folder, token_type="piece")
     with pytest.raises(ValueError, match=r"aligner.layer=8: bert has hidden states 0 to 3"):
         sim_aligner(folder, layer=8)

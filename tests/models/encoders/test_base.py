@@ -1,7 +1,5 @@
 """What ``encode`` promises of every encoder, held with the random one."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

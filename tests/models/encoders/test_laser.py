@@ -1,7 +1,5 @@
 """LASER2 against vectors, pieces and texts of the reference implementation."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

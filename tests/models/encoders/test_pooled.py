@@ -1,7 +1,5 @@
 """Projection before pooling against the reference's figures and by properties, and text prepared as LASER's."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The small transformer: initialisation from a static encoder, comparing layer, files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The static encoder: tokenizer, mean of vectors, files, checkpoints."""
 
-from __future__ import annotations
-
 import io
 import random
 from collections.abc import Callable

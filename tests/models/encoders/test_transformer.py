@@ -1,7 +1,5 @@
 """Sentence encoders from transformers, compared with sentence-transformers; small random weights."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

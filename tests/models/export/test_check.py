@@ -1,7 +1,5 @@
 """The export check finds wrong vectors, and the ONNX graph gives the vectors of torch."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exported folders of built-in modules give the vectors of the encoder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tokenizer that leaves out by itself what the static encoder leaves out: the same ids, whatever the text."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cross-encoder: words to ids and back, fair cuts, and judgements that do not depend on the batch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Folders of small random translation models of four families, with real tokenizers of their kinds."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable

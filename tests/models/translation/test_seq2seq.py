@@ -1,7 +1,5 @@
 """Translation by small random models of four families, compared with transformers and with single texts."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Sequence

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
@@ -15,17 +16,12 @@ from xsent.models.model_files import model_folder
 
 # Method -> SimAlign's letter for it, and its key in SimAlign's result.
 METHODS = {"argmax": ("a", "inter"), "itermax": ("i", "itermax"), "match": ("m", "mwmf")}
+TOKEN_TYPES = ("bpe", "word")
 
 
+@dataclass(kw_only=True, eq=False)
 class SimAligner:
     """Word alignment by SimAlign; needs the extra ``simalign``.
-
-    Args:
-        name, path, revision: of a transformer, as in ``model_folder``.
-        layer: hidden state to use; 0 is the embedding table.
-        method: ``argmax``, ``itermax`` or ``match`` (maximum weight matching, far slower on long sentences).
-        token_type: ``bpe`` links subwords, ``word`` the means of a word's subwords.
-        distortion: share of similarity that words at opposite ends of their sentences lose.
 
     Raises:
         ImportError: the package is not installed.
@@ -36,36 +32,39 @@ class SimAligner:
         Jalili Sabet et al. 2020 (arXiv:2004.08728).
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        path: str | None,
-        revision: str | None,
-        layer: int,
-        method: str,
-        token_type: str,
-        distortion: float,
-    ) -> None:
-        if method not in METHODS:
-            raise ValueError(f"aligner.method={method}: expected one of {', '.join(METHODS)}")
-        if token_type not in ("bpe", "word"):
-            raise ValueError(f"aligner.token_type={token_type}: expected bpe or word")
-        letter, self._result_key = METHODS[method]
+    name: str  # this and the next two: of a transformer, as in `model_folder`
+    path: str | None
+    revision: str | None
+    layer: int  # hidden state to use; 0 is the embedding table
+    method: str  # `argmax`, `itermax` or `match` (maximum weight matching, far slower on long sentences)
+    token_type: str  # `bpe` links subwords, `word` the means of a word's subwords
+    distortion: float  # share of similarity that words at opposite ends of their sentences lose
+
+    def __post_init__(self) -> None:
+        for option, value, choices in (("method", self.method, METHODS), ("token_type", self.token_type, TOKEN_TYPES)):
+            if value not in choices:
+                raise ValueError(f"aligner.{option}={value}: expected one of {', '.join(choices)}")
+        letter, self._result_key = METHODS[self.method]
         aligner_class = _sentence_aligner()
         # From a folder, SimAlign loads classes of transformers only, no code beside the weights.
-        folder = model_folder(name, path=path, revision=revision, trust_remote_code=None, option="aligner")
+        folder = model_folder(
+            self.name, path=self.path, revision=self.revision, trust_remote_code=None, option="aligner"
+        )
         self._aligner: Any = aligner_class(
-            model=str(folder), token_type=token_type, distortion=distortion, matching_methods=letter, layer=layer
+            model=str(folder),
+            token_type=self.token_type,
+            distortion=self.distortion,
+            matching_methods=letter,
+            layer=self.layer,
         )
         config = self._loader.emb_model.config
-        if not 0 <= layer <= config.num_hidden_layers:
-            raise ValueError(f"aligner.layer={layer}: {name} has hidden states 0 to {config.num_hidden_layers}")
+        if not 0 <= self.layer <= config.num_hidden_layers:
+            raise ValueError(
+                f"aligner.layer={self.layer}: {self.name} has hidden states 0 to {config.num_hidden_layers}"
+            )
         # SimAlign truncates at the tokenizer's limit, which a local folder may lack.
         tokenizer = self._loader.tokenizer
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings)
-        self.name = name
-        self._settings = [layer, method, token_type, distortion]
 
     def to(self, device: str | torch.device) -> Self:
         self._loader.emb_model.to(device)
@@ -80,7 +79,8 @@ class SimAligner:
     def digest(self) -> str:
         """Hex digest of everything that determines the links."""
         tokenizer = self._loader.tokenizer
-        settings = [*self._settings, sorted(tokenizer.get_vocab().items()), tokenizer.model_max_length]
+        options = [self.layer, self.method, self.token_type, self.distortion]
+        settings = [*options, sorted(tokenizer.get_vocab().items()), tokenizer.model_max_length]
         content = hashlib.sha256(json.dumps(settings).encode())
         hash_tensors(content, self._loader.emb_model.state_dict())
         return content.hexdigest()

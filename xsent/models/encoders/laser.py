@@ -6,6 +6,7 @@ Artetxe and Schwenk 2019 (arXiv:1812.10464); LASER2 of Heffernan et al. 2022 (ar
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,38 +27,24 @@ PADDING, END, UNKNOWN = 1, 2, 3
 DOWNLOAD_URL = "https://dl.fbaipublicfiles.com/nllb/laser/"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LaserEncoder(Encoder):
-    """The encoder half of LASER2.
-
-    Args:
-        params: sizes, as in the published file: ``num_embeddings``, ``embed_dim``, ``hidden_size``, ``num_layers``,
-            ``bidirectional``.
-        dictionary: id of each piece.
-        pieces: SentencePiece model, serialised.
-        max_length: tokens after which a sentence is truncated, the end token included; None: no limit.
-        normalize: whether vectors get length one; LASER's own do not.
-    """
+    """The encoder half of LASER2."""
 
     padding_id = PADDING
     cpu_token_budget = 8192  # an LSTM step multiplies one token of each sentence: use many sentences
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        params: Mapping[str, Any],
-        dictionary: Mapping[str, int],
-        pieces: bytes,
-        max_length: int | None,
-        normalize: bool,
-    ) -> None:
-        super().__init__()
-        self.name = name
-        self.dictionary = {**dictionary, **{piece: id_ for id_, piece in enumerate(SPECIAL)}}
-        self.max_length = max_length
-        self.normalize = normalize
-        self._pieces = pieces
-        self._splitter = sentencepiece.SentencePieceProcessor(model_proto=pieces)
+    name: str
+    # Sizes, as in the published file: `num_embeddings`, `embed_dim`, `hidden_size`, `num_layers`, `bidirectional`.
+    params: InitVar[Mapping[str, Any]]
+    dictionary: Mapping[str, int]  # id of each piece
+    pieces: bytes  # SentencePiece model, serialised
+    max_length: int | None = field()  # tokens after which a sentence is truncated, the end token included
+    normalize: bool  # whether vectors get length one; LASER's own do not
+
+    def __post_init__(self, params: Mapping[str, Any]) -> None:
+        self.dictionary = {**self.dictionary, **{piece: id_ for id_, piece in enumerate(SPECIAL)}}
+        self._splitter = sentencepiece.SentencePieceProcessor(model_proto=self.pieces)
         self.embed_tokens = nn.Embedding(params["num_embeddings"], params["embed_dim"], padding_idx=PADDING)
         self.lstm = nn.LSTM(
             params["embed_dim"],
@@ -114,7 +101,7 @@ class LaserEncoder(Encoder):
         ]
 
     def tokenizer_digest(self) -> str:
-        content = hashlib.sha256(self._pieces)
+        content = hashlib.sha256(self.pieces)
         content.update(json.dumps([self.dictionary, self.max_length], sort_keys=True).encode())
         return content.hexdigest()
 

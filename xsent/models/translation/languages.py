@@ -1,7 +1,7 @@
 """Languages of a translation model: its codes and tokens by ISO 639-3."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from transformers import PreTrainedTokenizerBase
 
@@ -42,14 +42,3 @@ def iso639_3(code: str) -> str | None:
         return to_iso639_3(NONSTANDARD_CODES.get(code, code))
     except ValueError:
         return None
-
-
-def language_code(codes: Mapping[str, str], language: str, where: str) -> str:
-    """A model's code of a language.
-
-    Raises:
-        ValueError: the model does not have the language; lists its languages.
-    """
-    if language not in codes:
-        raise ValueError(f"{where}: expected one of {', '.join(sorted(codes))}, found {language}")
-    return codes[language]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -16,7 +17,7 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from xsent.models.batching import batch_slices, longest_first
 from xsent.models.model_files import model_folder
-from xsent.models.translation.languages import codes_by_language, language_code, language_tokens
+from xsent.models.translation.languages import codes_by_language, language_tokens
 from xsent.paths import sha256
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -36,6 +37,7 @@ class Translation(NamedTuple):
     truncated: bool  # the text exceeds the model's input length, or the translation its output length
 
 
+@dataclass(kw_only=True, eq=False)
 class Translator:
     """Translates texts by beam search.
 
@@ -44,59 +46,48 @@ class Translator:
 
     The weights are loaded for the first text, so a user who finds all translations in a cache never waits for them.
 
-    Args:
-        name, path, revision: as in ``model_folder``; a model without code of its own.
-        beams: of the search; 1: greedy.
-        max_length: tokens after which a text and its translation are truncated, special ones included.
-        precision: ``float32`` or ``bfloat16``.
-        prefix: put before every text; ``{source}`` and ``{target}`` in it become the model's codes of the languages.
-        source_codes, target_codes: the model's codes of languages by ISO 639-3. They override those of the tokenizer,
-            and are required if the tokenizer has none.
-
     Raises:
         OSError: the hub cannot be reached, or the folder lacks a file.
         ValueError: another kind of model, or an option that does not fit it.
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        path: str | None,
-        revision: str | None,
-        beams: int,
-        max_length: int,
-        precision: str,
-        prefix: str,
-        source_codes: Mapping[str, str] | None,
-        target_codes: Mapping[str, str] | None,
-    ) -> None:
-        self.name = name
+    name: str  # this and the next two: as in `model_folder`; a model without code of its own
+    path: str | None
+    revision: str | None
+    beams: int  # of the search; 1: greedy
+    max_length: int  # tokens after which a text and its translation are truncated, special ones included
+    precision: str  # `float32` or `bfloat16`
+    prefix: str  # put before every text; `{source}` and `{target}` in it become the model's codes of the languages
+    # The codes of languages by ISO 639-3. They override those of the tokenizer, and are required if it has none.
+    source_codes: Mapping[str, str] | None
+    target_codes: Mapping[str, str] | None
+
+    def __post_init__(self) -> None:
         self.folder = model_folder(
-            name, path=path, revision=revision, trust_remote_code=None, option="translator", path_option=PATH_OPTION
+            self.name,
+            path=self.path,
+            revision=self.revision,
+            trust_remote_code=None,
+            option="translator",
+            path_option=PATH_OPTION,
         )
-        self.beams = beams
-        self.max_length = max_length
-        self.precision = precision
-        self.prefix = prefix
         self.device = torch.device("cpu")
-        if precision not in PRECISIONS:
-            raise ValueError(f"translator.precision={precision}: expected one of {', '.join(PRECISIONS)}")
-        if beams < 1:
-            raise ValueError(f"translator.beams={beams}: expected at least 1")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"translator.precision={self.precision}: expected one of {', '.join(PRECISIONS)}")
+        if self.beams < 1:
+            raise ValueError(f"translator.beams={self.beams}: expected at least 1")
         self._weight_files = _weight_files(self.folder)
         config = AutoConfig.from_pretrained(str(self.folder))
         if not config.is_encoder_decoder:
-            raise ValueError(f"translator {name}: expected an encoder and a decoder, found {config.model_type}")
+            raise ValueError(f"translator {self.name}: expected an encoder and a decoder, found {config.model_type}")
         self.tokenizer: Any = AutoTokenizer.from_pretrained(str(self.folder))
-        limit = min(int(getattr(config, "max_position_embeddings", max_length)), self.tokenizer.model_max_length)
+        limit = min(int(getattr(config, "max_position_embeddings", self.max_length)), self.tokenizer.model_max_length)
         shortest = self.tokenizer.num_special_tokens_to_add() + 2
-        if not shortest <= max_length <= limit:
-            raise ValueError(f"translator.max_length={max_length}: expected {shortest} to {limit} for {name}")
+        if not shortest <= self.max_length <= limit:
+            raise ValueError(f"translator.max_length={self.max_length}: expected {shortest} to {limit} for {self.name}")
         self._language_tokens = language_tokens(self.tokenizer)
         own_codes = codes_by_language(self._language_tokens)
-        self.source_codes = own_codes | dict(source_codes or {})
-        self.target_codes = own_codes | dict(target_codes or {})
+        self.codes = tuple(own_codes | dict(codes or {}) for codes in (self.source_codes, self.target_codes))
         self._check_codes()
 
     def to(self, device: str | torch.device) -> Self:
@@ -111,13 +102,15 @@ class Translator:
 
     def digest(self) -> str:
         """Hex digest of the model's files and the settings; loads no weights."""
-        settings = [self.beams, self.max_length, self.precision, self.prefix, self.source_codes, self.target_codes]
+        settings = [self.beams, self.max_length, self.precision, self.prefix, *self.codes]
         return hashlib.sha256(f"{json.dumps(settings, sort_keys=True)} {self._files_digest}".encode()).hexdigest()
 
     def check(self, *, source_lang: str, target_lang: str) -> None:
         """Raise ``ValueError`` for a language that the model does not have."""
-        language_code(self.source_codes, source_lang, f"translator {self.name}, source language")
-        language_code(self.target_codes, target_lang, f"translator {self.name}, target language")
+        for side, codes, language in zip(("source", "target"), self.codes, (source_lang, target_lang), strict=True):
+            if language not in codes:
+                known = ", ".join(sorted(codes))
+                raise ValueError(f"translator {self.name}, {side} language: expected one of {known}, found {language}")
 
     def translate(
         self, texts: Sequence[str], *, source_lang: str, target_lang: str, progress: bool
@@ -132,7 +125,7 @@ class Translator:
         self.check(source_lang=source_lang, target_lang=target_lang)
         if not texts:
             return
-        source, target = self.source_codes[source_lang], self.target_codes[target_lang]
+        source, target = self.codes[0][source_lang], self.codes[1][target_lang]
         ids, too_long = self._tokenize(texts, source, target)
         lengths = np.array([len(row) for row in ids], dtype=np.int64)
         order = longest_first(lengths)
@@ -179,12 +172,12 @@ class Translator:
         return transformer.train(False)
 
     def _check_codes(self) -> None:
-        if not self.source_codes or not self.target_codes:
+        if not all(self.codes):
             raise ValueError(
                 f"translator {self.name}: its tokenizer names no language; give the languages by ISO 639-3 with"
                 " translator.source_codes and translator.target_codes, such as {deu: German}"
             )
-        codes = {*self.source_codes.values(), *self.target_codes.values()}
+        codes = {code for codes in self.codes for code in codes.values()}
         if self._language_tokens and (unknown := sorted(codes - self._language_tokens.keys())):
             raise ValueError(
                 f"translator {self.name}: expected codes of {', '.join(sorted(self._language_tokens))}, found"

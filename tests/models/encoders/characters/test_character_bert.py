@@ -1,7 +1,5 @@
 """CharacterBERT: the published ids, a plain implementation of the paper, and the published file words."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

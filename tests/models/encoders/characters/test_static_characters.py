@@ -1,7 +1,5 @@
 """Hashed n-grams of characters against a plain definition, and the encoder made of them."""
 
-from __future__ import annotations
-
 import math
 import random
 import re
