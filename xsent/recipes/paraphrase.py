@@ -67,7 +67,8 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         size = len(batch.anchor)
         negatives = hard_negatives(batch, mined)
         texts = torch.cat([batch.anchor, batch.positive, negatives.text])
-        anchor, positive, hard = torch.split(self._vectors(texts), [size, size, len(negatives.text)])
+        vectors = self._vectors(texts, self.chunk_sentences)
+        anchor, positive, hard = torch.split(vectors, [size, size, len(negatives.text)])
         hard_texts = gather_hard_negatives(negatives, size)
         group, hard_group = self._groups(gather_uneven_rows(batch.anchor)), self._groups(hard_texts.text)
         start = first_row(size, batch.anchor) if own_pairs else 0
@@ -76,11 +77,9 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         anchors, positives, hards = (gather_padded_rows(side) for side in (anchor, positive, hard))
         return self.loss(anchors, positives, hards, masks, rows=rows)
 
-    def _vectors(self, texts: Tensor) -> Tensor:
-        ids, lengths = self.data.flat_tokens(texts)
-        return embed_chunked(
-            self.encoder, ids.to(self.device), lengths.to(self.device), chunk_size=self.chunk_sentences
-        )
+    def _vectors(self, texts: Tensor, chunk_size: int | None) -> Tensor:
+        ids, lengths = (column.to(self.device) for column in self.data.flat_tokens(texts))
+        return embed_chunked(self.encoder, ids, lengths, chunk_size=chunk_size)
 
     def _groups(self, texts: Tensor) -> Tensor:
         return self.data.text_group[texts.cpu()].to(self.device)
@@ -133,10 +132,9 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
     def _vectors_in_evaluation(self, texts: Tensor) -> Tensor:
         """Vectors (N, D) of distinct texts; the work is split over the ranks."""
         shard = torch.arange(rank(), len(texts), world_size())
-        ids, lengths = self.data.flat_tokens(texts[shard])
         precision = self.trainer.precision_plugin.forward_context()
         with torch.inference_mode(), self.encoder.eval_mode(), precision:
-            vectors = embed_chunked(self.encoder, ids.to(self.device), lengths.to(self.device), chunk_size=None)
+            vectors = self._vectors(texts[shard], None)
         return gather_by_index(vectors, shard.to(self.device), len(texts))
 
     def _log_mining(self, similarity: Tensor, suspected: Tensor, anchors: int, seconds: float) -> None:

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from xsent.batch import IGNORED, DivergenceBatch, Pairs, PairTokens, WordPair
 from xsent.data.modules.base import TrainingData
@@ -163,14 +162,11 @@ class DivergenceData(TrainingData):
         divergent = torch.from_numpy(np.concatenate([np.zeros(len(finer), np.int64), items.divergent[rows]]))
         row = torch.from_numpy(rows)
         pairs = Pairs(row, row, torch.zeros_like(row), torch.ones_like(row))
-        return DivergenceBatch(tokens, divergent, self._padded_labels(numbers, divergent, tokens.input_ids), pairs)
-
-    def _padded_labels(self, numbers: Rows, divergent: Tensor, input_ids: Tensor) -> Tensor:
-        labels = torch.full_like(input_ids, IGNORED)
-        for row in torch.nonzero(divergent).flatten().tolist():  # the paper tags the more divergent of two pairs
-            row_labels = self._labels[numbers[row]]
-            labels[row, : len(row_labels)] = torch.from_numpy(row_labels)
-        return labels
+        labels = torch.full_like(tokens.input_ids, IGNORED)
+        for number in torch.nonzero(divergent).flatten().tolist():  # the paper tags the more divergent of two pairs
+            row_labels = self._labels[numbers[number]]
+            labels[number, : len(row_labels)] = torch.from_numpy(row_labels)
+        return DivergenceBatch(tokens, divergent, labels, pairs)
 
 
 def _token_labels(record: Divergence, ids: Any) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """BUCC reader: two collections of sentences with ids, and the pairs of ids that translate each other."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,16 +46,14 @@ def _read_task(language: str, gold_path: Path) -> MiningTask:
         if not path.is_file():
             raise ValueError(f"{gold_path}: expected {path.name} beside it, found none")
     source_text, target_text = _read_texts(source_path), _read_texts(target_path)
-    source, target = (_row_of_each(texts.values()) for texts in (source_text, target_text))
+    source, target = (
+        {text: row for row, text in enumerate(dict.fromkeys(texts.values()))} for texts in (source_text, target_text)
+    )
     pairs = _read_gold(gold_path, (source_path, source_text), (target_path, target_text))
     gold = {(source[source_text[first]], target[target_text[second]]) for first, second in pairs}
     return MiningTask(
         f"{language}-eng", list(source), list(target), sorted(gold), len(source_text), len(target_text), len(pairs)
     )
-
-
-def _row_of_each(texts: Iterable[str]) -> dict[str, int]:
-    return {text: row for row, text in enumerate(dict.fromkeys(texts))}
 
 
 def _read_texts(path: Path) -> dict[str, str]:

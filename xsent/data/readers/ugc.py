@@ -1,7 +1,7 @@
 """Readers of user-generated content with its standard form: RoCS-MT, LexNorm, MultiLexNorm."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -118,14 +118,10 @@ def read_lexnorm(file: str, *, lower_case: bool, language: str) -> UgcSet:
             f"{path}: expected .json (W-NUT 2015) or .norm (MultiLexNorm), found {path.suffix or path.name}"
         )
     sentences = _read_json(path) if path.suffix == ".json" else _read_norm(path)
-    noisy, standard = ([_join(sentence[side]) for sentence in sentences] for side in (0, 1))
+    noisy, standard = ([" ".join(" ".join(words[side]).split()) for words in sentences] for side in (0, 1))
     if lower_case:
         noisy = [text.lower() for text in noisy]
     return ugc_set("lexnorm", path, noisy, standard, language=language)
-
-
-def _join(words: Sequence[str]) -> str:
-    return " ".join(" ".join(words).split())
 
 
 def _read_json(path: Path) -> list[Words]:

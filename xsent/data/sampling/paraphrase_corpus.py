@@ -98,7 +98,11 @@ def build_corpus(
         lowest = np.argsort(examples["train"].key, kind="stable")[:max_pairs]
         examples["train"] = examples["train"].take(np.sort(lowest))
     used = np.union1d(*(part_examples.texts() for part_examples in examples.values()))
-    text_group = _text_groups(len(texts), rows["train"], rows["valid"])
+    # The same item id in two parts does not mean the same item.
+    first_item = rows["train"].item.max(initial=-1) + 1
+    valid_rows = rows["valid"]._replace(item=np.where(rows["valid"].item < 0, -1, rows["valid"].item + first_item))
+    all_rows = concatenate([rows["train"], valid_rows])
+    text_group = text_groups(len(texts), all_rows.source, all_rows.target, all_rows.item)
     text_lang = np.zeros(len(texts), dtype=np.int64)
     for part in (rows["valid"], rows["train"]):
         text_lang[part.target], text_lang[part.source] = part.target_lang, part.source_lang
@@ -114,13 +118,6 @@ def build_corpus(
         held_out=held_out,
         sizes=size_table({"train": pairs_by_kind, **held_out_pairs}),
     )
-
-
-def _text_groups(texts: int, train: NumberedRows, valid: NumberedRows) -> Rows:
-    # The same item id in two parts does not mean the same item.
-    valid_item = np.where(valid.item < 0, -1, valid.item + train.item.max(initial=-1) + 1)
-    source, target = np.concatenate([train.source, valid.source]), np.concatenate([train.target, valid.target])
-    return text_groups(texts, source, target, np.concatenate([train.item, valid_item]))
 
 
 def _check_labels(train: NumberedRows, valid: NumberedRows, kinds: Sequence[str], languages: Sequence[str]) -> None:

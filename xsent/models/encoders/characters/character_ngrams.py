@@ -47,9 +47,17 @@ def hashed_ngrams(
     hashes[begins, -1] = words
     valid[:, -1] = False
     valid[begins, -1] = True
-    ids = ((_mix(hashes[valid]) >> np.uint64(32)) * np.uint64(buckets) >> np.uint64(32)).astype(np.int64)
+    mixed = hashes[valid]
+    # Without mixing, the upper half of the polynomial does not depend on the last character.
+    for shift, factor in MIX:
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    ids = ((mixed >> np.uint64(32)) * np.uint64(buckets) >> np.uint64(32)).astype(np.int64)
     ends = np.concatenate([[0], np.cumsum(valid.sum(axis=1))])[np.cumsum(lengths)]
-    return _truncate(ids, np.diff(ends, prepend=0), max_length)
+    counts = np.diff(ends, prepend=0)
+    if counts.max(initial=0) <= max_length:
+        return ids, counts
+    offset = np.arange(len(ids)) - np.repeat(np.cumsum(counts) - counts, counts)  # within its text
+    return ids[offset < max_length], np.minimum(counts, max_length)
 
 
 def _pad(text: str, max_length: int) -> str:
@@ -76,26 +84,11 @@ def _word_hashes(codes: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[n
     if not len(begins):
         return begins, np.zeros(0, dtype=np.uint64)
     lengths = ends - begins
-    powers = np.cumprod(np.full(int(lengths.max()) + 1, BASE, dtype=np.uint64)) * _inverse(BASE)  # B^0, B^1, ...
+    inverse = np.uint64(pow(BASE, -1, 2**64))
+    powers = np.cumprod(np.full(int(lengths.max()) + 1, BASE, dtype=np.uint64)) * inverse  # B^0, B^1, ...
     positions = np.flatnonzero(is_letter) - 1
     summands = codes[positions] * powers[np.repeat(ends, lengths) - positions - 1]
     return begins, np.add.reduceat(summands, np.cumsum(lengths) - lengths) + powers[lengths] * np.uint64(WORD)
-
-
-def _mix(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    # Without mixing, the upper half of the polynomial does not depend on the last character.
-    for shift, factor in MIX:
-        hashes = (hashes ^ (hashes >> np.uint64(shift))) * np.uint64(factor)
-    return hashes
-
-
-def _truncate(
-    ids: NDArray[np.int64], lengths: NDArray[np.int64], max_length: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    if lengths.max(initial=0) <= max_length:
-        return ids, lengths
-    offset = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # within its text
-    return ids[offset < max_length], np.minimum(lengths, max_length)
 
 
 @cache
@@ -103,7 +96,3 @@ def _letters() -> NDArray[np.bool_]:
     """Which code points are letters, marks or digits."""
     kinds = (unicodedata.category(chr(code))[0] in "LMN" for code in range(sys.maxunicode + 1))
     return np.fromiter(kinds, dtype=bool, count=sys.maxunicode + 1)
-
-
-def _inverse(odd: int) -> np.uint64:
-    return np.uint64(pow(odd, -1, 2**64))

@@ -46,15 +46,15 @@ class StaticCharacterEncoder(VectorTable):
         self._draw(self.buckets)
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
-        starts = range(0, len(sentences), CHUNK)
-        return [ids for start in starts for ids in self._tokenize_chunk(sentences[start : start + CHUNK])]
-
-    def _tokenize_chunk(self, sentences: Sequence[str]) -> list[list[int]]:
-        ids, lengths = hashed_ngrams(sentences, sizes=self.sizes, buckets=self.buckets, max_length=self.max_length)
-        # Python integers of this table are shared; new ones would take five times the memory.
-        integers = self._integers[ids].tolist()
-        ends = np.cumsum(lengths)
-        return [integers[start:end] for start, end in zip((ends - lengths).tolist(), ends.tolist(), strict=True)]
+        token_ids: list[list[int]] = []
+        for start in range(0, len(sentences), CHUNK):
+            ids, lengths = hashed_ngrams(
+                sentences[start : start + CHUNK], sizes=self.sizes, buckets=self.buckets, max_length=self.max_length
+            )
+            # Python integers of this table are shared; new ones would take five times the memory.
+            integers = self._integers[ids].tolist()
+            token_ids += [integers[end - length : end] for end, length in zip(np.cumsum(lengths), lengths, strict=True)]
+        return token_ids
 
     def tokenizer_digest(self) -> str:
         content = f"hashed n-grams {self.sizes} and words, {self.buckets} {self.max_length}"
