@@ -214,9 +214,3 @@ def test_invalid_options_are_refused_before_training(
     options = [option for option in options if not option.startswith("~")]
     with pytest.raises(ValueError, match=message):
         train(config("train", tmp_path, *common, *options, "trainer.max_epochs=1"))
-
-
-def test_a_checkpoint_holds_the_heads_and_the_threshold(run: Path) -> None:
-    names = state_of(run / "checkpoints/best.ckpt")
-    assert "judge.pair_head.weight" in names
-    assert "judge.calibrated" in names

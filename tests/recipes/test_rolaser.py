@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import xsent
-from tests.helpers import config, state_of, toy_bert, toy_bitext, toy_sentences
+from tests.helpers import config, state_of, toy_bert, toy_sentences
 from xsent.models.encoders.static import StaticEncoder
 from xsent.run import evaluate, train
 
@@ -249,12 +249,6 @@ def test_invalid_options_are_refused(data: Path, tmp_path: Path, options: list[s
     with pytest.raises(ValueError, match=message):
         train(config("train", tmp_path, *small, *root, *options))
     assert not list((tmp_path / "cache").glob("embeddings/*"))
-
-
-def test_a_bitext_is_refused(tmp_path: Path) -> None:
-    root = toy_bitext(tmp_path / "bitext")
-    with pytest.raises(ValueError, match=r"trains on clean sentences to be made noisy, data=bitext holds"):
-        train(config("train", tmp_path, "recipe=rolaser", *TINY, "data=bitext", f"data.root={root}", "evaluator=none"))
 
 
 def test_a_teacher_of_another_size_is_refused_before_training(

@@ -210,8 +210,3 @@ def test_a_file_in_disorder_is_refused(tmp_path: Path, lines: list[Divergence], 
     path.write_text("\n".join(map(to_json, lines)) + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         data(path)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none.jsonl"):
-        data(tmp_path / "none.jsonl")

@@ -57,19 +57,19 @@ def by_anchor(mined: MinedNegatives, anchors: int) -> list[list[int]]:
 # ---- the reference
 
 
-def test_the_n_nearest_equal_the_reference(reference: Reference) -> None:
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"n": 2}, "top2"),
+        ({"mode": "threshold"}, "threshold_0.25"),
+        ({"mode": "both"}, "threshold_then_topN_fallback(N=1)"),
+    ],
+)
+def test_negatives_equal_the_reference(reference: Reference, options: dict[str, Any], key: str) -> None:
+    negatives = reference.search(replace(TOP_1, **options))
+    # The reference sorts the nearest ones by distance, the others by row.
+    assert [of_anchor if key == "top2" else sorted(of_anchor) for of_anchor in negatives] == reference.expected[key]
     assert [nearest for (nearest,) in reference.search(TOP_1)] == reference.expected["top1"]
-    assert reference.search(replace(TOP_1, n=2)) == reference.expected["top2"]
-
-
-def test_what_is_nearer_than_the_threshold_equals_the_reference(reference: Reference) -> None:
-    negatives = reference.search(replace(TOP_1, mode="threshold"))
-    assert [sorted(of_anchor) for of_anchor in negatives] == reference.expected["threshold_0.25"]
-
-
-def test_the_nearest_in_any_case_equals_the_reference(reference: Reference) -> None:
-    negatives = reference.search(replace(TOP_1, mode="both"))
-    assert [sorted(of_anchor) for of_anchor in negatives] == reference.expected["threshold_then_topN_fallback(N=1)"]
 
 
 def test_similarities_are_the_cosines_of_the_reference(reference: Reference) -> None:

@@ -227,6 +227,7 @@ def test_without_a_table_of_positions_the_tokenizer_gives_the_maximum_length(ber
 
 
 def test_only_an_encoder_that_the_folder_format_can_represent_is_saved(bert: Path, tmp_path: Path) -> None:
+    assert not load(bert, pooling="pooler", normalize=True).can_save
     encoder = load(bert, pooling="mean", normalize=True)
     assert encoder.can_save
     linear, second = torch.nn.Linear(16, 16), torch.nn.Linear(16, 16)
@@ -243,10 +244,6 @@ def test_only_an_encoder_that_the_folder_format_can_represent_is_saved(bert: Pat
         assert not encoder.can_save
         with pytest.raises(ValueError, match="the folder format of sentence-transformers cannot"):
             encoder.save(tmp_path)
-
-
-def test_an_encoder_with_a_pooler_says_before_training_that_it_cannot_be_saved(bert: Path) -> None:
-    assert not load(bert, pooling="pooler", normalize=True).can_save
 
 
 # ---- refusals

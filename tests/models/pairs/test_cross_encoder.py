@@ -10,7 +10,6 @@ import torch
 
 from tests.models.small import pair_transformer
 from xsent.batch import WordPair
-from xsent.models.encoders.static import StaticEncoder
 from xsent.models.encoders.transformer import SentenceEncoder
 from xsent.models.pairs.cross_encoder import PairEncoder, fair_lengths
 
@@ -158,8 +157,3 @@ def test_sentences_are_cut_as_before_once_pairs_were_tokenised(base: SentenceEnc
 def test_options_that_do_not_fit_are_refused(base: SentenceEncoder, option: str, value: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         PairEncoder(base=base, **OPTIONS | {option: value})
-
-
-def test_a_static_encoder_is_refused() -> None:
-    with pytest.raises(ValueError, match="a cross-encoder needs a transformer"):
-        PairEncoder(base=StaticEncoder.load(name="mini", path=None), **OPTIONS)  # type: ignore[arg-type]
