@@ -35,11 +35,7 @@ def words(letter: str, concepts: list[int]) -> tuple[str, ...]:
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("toy")
-    return [
-        *SMALL,
-        f"data.root={toy_divergences(folder / 'd.jsonl')}",
-        f"encoder.path={toy_bert(folder / 'bert')}",
-    ]
+    return [*SMALL, f"data.root={toy_divergences(folder / 'd.jsonl')}", f"encoder.path={toy_bert(folder / 'bert')}"]
 
 
 @pytest.fixture(scope="module")

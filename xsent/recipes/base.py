@@ -171,6 +171,13 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
             sync_dist=False,
         )
 
+    def finish_step(self, loss: Tensor, terms: Mapping[str, Tensor], pairs: Pairs) -> Tensor:
+        """Check, log and count a training batch; return its loss."""
+        self.check_finite(loss, pairs)
+        self.log_terms("train", {"loss": loss, **terms}, len(pairs.row))
+        self.count_batch()
+        return loss
+
     # ---- exact resuming
 
     def on_fit_start(self) -> None:

@@ -178,9 +178,7 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         # Every rank holds the global batch, so the gradient needs no averaging. ``autograd.grad`` does not trigger
         # DDP's hooks, which expect a single backward pass.
         for parameter, gradient in zip(
-            self.classifier.parameters(),
-            torch.autograd.grad(loss, list(self.classifier.parameters())),
-            strict=True,
+            self.classifier.parameters(), torch.autograd.grad(loss, list(self.classifier.parameters())), strict=True
         ):
             parameter.grad = gradient
         optimizer.step()

@@ -1,6 +1,7 @@
 """Divergent mBERT: cross-encoder that ranks synthetic divergences and tags divergent words."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from xsent.losses import check_weights, equivalence_cross_entropy, margin_rankin
 from xsent.losses.divergence import AVERAGES
 from xsent.models.encoders.transformer import SentenceEncoder
 from xsent.models.pairs.cross_encoder import PairEncoder
-from xsent.recipes.base import OptimizerFactory, Recipe, SchedulerFactory
+from xsent.recipes.base import Recipe
 
 SENTENCE_LOSSES = ("margin", "cross_entropy", "none")
 JUDGE = "judge."  # begins the names of its weights in a checkpoint
@@ -31,19 +32,9 @@ class DivergenceTerms(NamedTuple):
     tokens: Tensor
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DivergenceRecipe(Recipe[DivergenceData]):
     """Trains a cross-encoder on synthetic divergences of clean pairs.
-
-    Args:
-        encoder: provides transformer and tokenizer; any transformers model.
-        sentence_loss: ``margin``: rank a pair above a more divergent version of it; ``cross_entropy``: equivalent or
-            divergent, one pair at a time; ``none``: tag tokens alone.
-        margin: of ``sentence_loss=margin``, in units of the score.
-        token_loss: ``pairs`` or ``tokens`` (``token_cross_entropy``); ``none``: words are not tagged.
-        weights: of ``sentence`` and ``tokens``; a loss that is ``none`` is not computed.
-        pooling, max_length, segment_ids, dropout: as in ``PairEncoder``.
-        seed: of the new layers.
-        optimizer, scheduler: as in ``Recipe``.
 
     Raises:
         ValueError: unknown option, both losses ``none``, or an encoder that is no transformer.
@@ -59,53 +50,45 @@ class DivergenceRecipe(Recipe[DivergenceData]):
 
     data_class = DivergenceData
 
-    def __init__(
-        self,
-        *,
-        encoder: SentenceEncoder,
-        sentence_loss: str,
-        margin: float,
-        token_loss: str,
-        weights: Mapping[str, float],
-        pooling: str,
-        max_length: int,
-        segment_ids: str,
-        dropout: float,
-        seed: int,
-        optimizer: OptimizerFactory,
-        scheduler: SchedulerFactory | None,
-    ) -> None:
-        check_weights(DivergenceTerms, weights)
+    # Provides transformer and tokenizer; from then on the trained cross-encoder, which result tables name.
+    encoder: SentenceEncoder | PairEncoder
+    # `margin`: rank a pair above a more divergent version of it; `cross_entropy`: equivalent or divergent, one pair at
+    # a time; `none`: tag tokens alone.
+    sentence_loss: str
+    margin: float  # of `sentence_loss=margin`, in units of the score
+    token_loss: str  # `pairs` or `tokens` (`token_cross_entropy`); `none`: words are not tagged
+    weights: Mapping[str, float]  # of `sentence` and `tokens`; a loss that is `none` is not computed
+    pooling: str  # this and the next three: as in `PairEncoder`
+    max_length: int
+    segment_ids: str
+    dropout: float
+    seed: int  # of the new layers
+    _validated: list[tuple[Tensor, Tensor]] = field(init=False, default_factory=list)  # scores and labels of validation
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_weights(DivergenceTerms, self.weights)
         for option, value, choices in [
-            ("sentence_loss", sentence_loss, SENTENCE_LOSSES),
-            ("token_loss", token_loss, (*AVERAGES, "none")),
+            ("sentence_loss", self.sentence_loss, SENTENCE_LOSSES),
+            ("token_loss", self.token_loss, (*AVERAGES, "none")),
         ]:
             if value not in choices:
                 raise ValueError(f"recipe.{option}={value}: expected one of {', '.join(choices)}")
-        if sentence_loss == token_loss:
+        if self.sentence_loss == self.token_loss:
             raise ValueError("recipe.sentence_loss=none recipe.token_loss=none: nothing to train")
-        if margin <= 0:
-            raise ValueError(f"recipe.margin={margin}: expected a number above 0")
-        super().__init__(optimizer=optimizer, scheduler=scheduler)
-        self.sentence_loss = sentence_loss
-        self.margin = margin
-        self.token_loss = token_loss
-        self.weights = weights
+        if self.margin <= 0:
+            raise ValueError(f"recipe.margin={self.margin}: expected a number above 0")
+        base: Any = self._modules.pop("encoder", self.encoder)
         self.judge = PairEncoder(
-            base=encoder,
-            pooling=pooling,
-            max_length=max_length,
-            segment_ids=segment_ids,
-            dropout=dropout,
-            tags_words=token_loss != "none",
-            seed=seed,
+            base=base,
+            pooling=self.pooling,
+            max_length=self.max_length,
+            segment_ids=self.segment_ids,
+            dropout=self.dropout,
+            tags_words=self.token_loss != "none",
+            seed=self.seed,
         )
-        self._validated: list[tuple[Tensor, Tensor]] = []  # scores and labels of validation
-
-    @property
-    def encoder(self) -> PairEncoder:
-        """The trained cross-encoder, named in result tables."""
-        return self.judge
+        vars(self)["encoder"] = self.judge  # a second name of the submodule, which checkpoints hold once
 
     def prepare(self, data: DivergenceData, store: EmbeddingStore) -> None:
         if (data.items == "pairs") != (self.sentence_loss != "cross_entropy"):
@@ -117,20 +100,14 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         data.tokenize(self.judge)
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
-        unused = set()
-        if self.token_loss == "none":
-            unused = set(self.judge.token_head.parameters())
+        unused = set(self.judge.token_head.parameters()) if self.token_loss == "none" else set()
         return [parameter for parameter in super().trainable_parameters() if parameter not in unused]
 
     # ---- one step
 
     def training_step(self, batch: DivergenceBatch, batch_idx: int) -> Tensor:
         terms, _ = self._terms(batch)
-        loss = weighted_sum(terms, self.weights)
-        self.check_finite(loss, batch.pairs)
-        self.log_terms("train", {"loss": loss, **terms._asdict()}, len(batch.pairs.row))
-        self.count_batch()
-        return loss
+        return self.finish_step(weighted_sum(terms, self.weights), terms._asdict(), batch.pairs)
 
     def _terms(self, batch: DivergenceBatch) -> tuple[DivergenceTerms, Tensor]:
         """The terms, and the scores (N,)."""

@@ -26,11 +26,7 @@ class LabseRecipe(EncoderRecipe[BitextData]):
         all_groups = gather_rows(groups)  # (W * B,)
         forward = self.loss(source, gather_rows(target), offset=offset, groups=groups, candidate_groups=all_groups)
         backward = self.loss(target, gather_rows(source), offset=offset, groups=groups, candidate_groups=all_groups)
-        loss: Tensor = forward + backward
-        self.check_finite(loss, batch.pairs)
-        self.log_terms("train", {"loss": loss, "forward": forward, "backward": backward}, len(source))
-        self.count_batch()
-        return loss
+        return self.finish_step(forward + backward, {"forward": forward, "backward": backward}, batch.pairs)
 
     @torch.no_grad()
     def validation_step(self, batch: ParallelBatch, batch_idx: int) -> None:

@@ -50,11 +50,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
     # ---- one step
 
     def training_step(self, batch: RankingBatch, batch_idx: int) -> Tensor:
-        loss = self._compare(batch, self.mined, own_pairs=True)
-        self.check_finite(loss, batch.pairs)
-        self.log_terms("train", {"loss": loss}, len(batch.anchor))
-        self.count_batch()
-        return loss
+        return self.finish_step(self._compare(batch, self.mined, own_pairs=True), {}, batch.pairs)
 
     @torch.no_grad()
     def validation_step(self, batch: RankingBatch, batch_idx: int) -> None:

@@ -98,20 +98,15 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
     # ---- one step
 
     def training_step(self, batch: DistillationBatch, batch_idx: int) -> Tensor:
-        size = len(batch.teacher)
-        teacher, start = gather_rows(batch.teacher), rank() * size
-        rows = slice(start, start + size)
+        teacher, size = gather_rows(batch.teacher), len(batch.teacher)
+        rows = slice(rank() * size, (rank() + 1) * size)
         sides = {"noisy": batch.noisy, "clean": batch.standard}
         weighted = [name for name in sides if self.weights[name]]
         vectors = self.embed_sides(*(sides[name] for name in weighted))
         terms = DistillationTerms(*(teacher.new_zeros(()) for _ in sides))._replace(
             **{name: self.loss(side, teacher, rows=rows) for name, side in zip(weighted, vectors, strict=True)}
         )
-        loss = weighted_sum(terms, self.weights)
-        self.check_finite(loss, batch.pairs)
-        self.log_terms("train", {"loss": loss, **terms._asdict()}, size)
-        self.count_batch()
-        return loss
+        return self.finish_step(weighted_sum(terms, self.weights), terms._asdict(), batch.pairs)
 
     @torch.no_grad()
     def validation_step(self, batch: DistillationBatch, batch_idx: int) -> None:

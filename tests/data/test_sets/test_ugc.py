@@ -104,10 +104,7 @@ def test_natural_sources_come_first_and_any_may_be_missing(noise: Noiser, flores
     ("options", "message"),
     [
         ({}, r"evaluator.read.rocsmt=FOLDER"),
-        (
-            {"flores": "x", "transforms": ["leat"]},
-            f"unknown leat; expected some of {', '.join(TRANSFORMATIONS)}",
-        ),
+        ({"flores": "x", "transforms": ["leat"]}, f"unknown leat; expected some of {', '.join(TRANSFORMATIONS)}"),
         ({"flores": "x", "seeds": 0}, r"evaluator.read.seeds=0"),
     ],
 )

@@ -15,7 +15,7 @@ from xsent.batch import IGNORED, DivergenceBatch, Pairs, PairTokens, WordPair
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.divergences import read_seed_groups
 from xsent.data.sampling.batch_sampler import Rows
-from xsent.data.sampling.divergence_items import Items, SeedTable, check_options, ranked_items, single_items
+from xsent.data.sampling.divergence_items import Items, SeedTable, check_options, items_of
 from xsent.text.divergences.json_format import UNCHANGED, Divergence, to_json
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class DivergenceData(TrainingData):
             finer, coarser = table.pairs(range(start, start + size), self.sampling)
             if self.items == "independent" and split == "train":
                 coarser = table.independent(coarser, needed, path=self.root)
-            items[split] = ranked_items(finer, coarser) if self.items == "pairs" else single_items(finer, coarser)
+            items[split] = items_of(finer, coarser, ranked=self.items == "pairs")
             start += size
         sizes = {split: len(items[split].record) for split in items}
         unit = f"items of data.kinds={','.join(self.kinds)}"

@@ -45,11 +45,16 @@ class AugmentedFlores:
         lines = read_lines(Path(self.augmented))
         if not lines:
             raise ValueError(f"{self.augmented}: expected hard negatives beside the English lines, found an empty file")
-        entries = self._read_error_types()
+        content = read_json(Path(self.error_types))
+        if not isinstance(content, dict):
+            raise ValueError(f"{self.error_types}: expected an object, found {type(content).__name__}")
+        for text, entry in content.items():
+            if not (isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("src", "errtype"))):
+                raise ValueError(f"{self.error_types}: {text!r}: expected src and errtype, found {entry!r}")
         for number, line in enumerate(lines, start=1):
-            if line not in entries:
+            if line not in content:
                 raise ValueError(f"{self.augmented}:{number}: {self.error_types} has no entry for {line!r}")
-        return lines, {line: entries[line] for line in lines}
+        return lines, {line: (content[line]["src"], content[line]["errtype"]) for line in lines}
 
     def check_sources(self, english: set[str], root: str) -> None:
         """Raise ``ValueError`` if a hard negative was made from none of these lines of ``root``."""
@@ -61,12 +66,3 @@ class AugmentedFlores:
                     f"{self.augmented}:{number}: {self.error_types} says it was made from {source!r},"
                     f" which is no English line in {root}"
                 )
-
-    def _read_error_types(self) -> dict[str, tuple[str, str]]:
-        content = read_json(Path(self.error_types))
-        if not isinstance(content, dict):
-            raise ValueError(f"{self.error_types}: expected an object, found {type(content).__name__}")
-        for text, entry in content.items():
-            if not (isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("src", "errtype"))):
-                raise ValueError(f"{self.error_types}: {text!r}: expected src and errtype, found {entry!r}")
-        return {text: (entry["src"], entry["errtype"]) for text, entry in content.items()}

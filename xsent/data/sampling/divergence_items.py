@@ -104,13 +104,10 @@ class SeedTable:
         return sample
 
 
-def ranked_items(finer: Sequence[int], coarser: Sequence[int]) -> Items:
-    """Items of two records each, the less and the more divergent one."""
-    return Items(np.array(finer, np.int64), np.array(coarser, np.int64), np.ones(len(finer), np.int64))
-
-
-def single_items(seeds: Sequence[int], divergences: Sequence[int]) -> Items:
-    """Items of one record each: the distinct seeds, then the divergences."""
-    distinct = list(dict.fromkeys(seeds))
-    divergent = np.repeat([0, 1], [len(distinct), len(divergences)])
-    return Items(np.zeros(0, np.int64), np.array([*distinct, *divergences], np.int64), divergent)
+def items_of(finer: Sequence[int], coarser: Sequence[int], *, ranked: bool) -> Items:
+    """Items of two records each, less and more divergent; if not ranked, the distinct seeds and then the others."""
+    if ranked:
+        return Items(np.array(finer, np.int64), np.array(coarser, np.int64), np.ones(len(finer), np.int64))
+    seeds = list(dict.fromkeys(finer))
+    divergent = np.repeat([0, 1], [len(seeds), len(coarser)])
+    return Items(np.zeros(0, np.int64), np.array([*seeds, *coarser], np.int64), divergent)

@@ -27,7 +27,7 @@ class _HeldOutReader(Generic[D]):
     data_class: ClassVar[type[TrainingData]]
     evaluator: ClassVar[str]  # option, for messages
 
-    _data: D | None = field(init=False, default=None)
+    data: D = field(init=False)
     split: str = field(init=False, default="test")
 
     def bind(self, data: TrainingData, split: str) -> None:
@@ -41,12 +41,7 @@ class _HeldOutReader(Generic[D]):
                 f"evaluator={self.evaluator} needs {self.data_class.description}, data={data.name} holds"
                 f" {data.description}"
             )
-        self._data, self.split = data, split  # type: ignore[assignment]
-
-    @property
-    def data(self) -> D:
-        assert self._data is not None, "a run calls bind() before it reads"
-        return self._data
+        self.data, self.split = data, split  # type: ignore[assignment]
 
 
 @dataclass(kw_only=True)

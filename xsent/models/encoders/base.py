@@ -25,7 +25,17 @@ log = logging.getLogger(__name__)
 CHUNK = 8192
 
 
-class Encoder(nn.Module, ABC):
+class DeclaredModule(nn.Module):
+    """Base class of modules that declare their parts as fields of a dataclass."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        module = super().__new__(cls)
+        # A module must be initialised before the generated ``__init__`` assigns its parts.
+        nn.Module.__init__(module)
+        return module
+
+
+class Encoder(DeclaredModule, ABC):
     """Encodes sentences as vectors."""
 
     name: str
@@ -43,12 +53,6 @@ class Encoder(nn.Module, ABC):
     empty_sentences: int = 0  # how many sentences of the last `encode` had no token; their vectors are 0
     frozen_modules: tuple[nn.Module, ...] = ()  # stay in evaluation mode, see `xsent.models.freezing`
     _last_warning: tuple[int, int] | None = None
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        encoder = super().__new__(cls)
-        # A module must be initialised before the generated ``__init__`` of a dataclass assigns its parts.
-        nn.Module.__init__(encoder)
-        return encoder
 
     @abstractmethod
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:

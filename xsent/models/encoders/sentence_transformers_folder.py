@@ -1,6 +1,7 @@
 """Read and write folders in the format of sentence-transformers: ``modules.json`` and its modules."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,11 +57,7 @@ def read_folder(folder: Path) -> FolderSettings | None:
     paths = [folder / module["path"] for module in modules]
     pooling = 2 if kinds[:3] == ["Transformer", "Dense", "Pooling"] else 1  # index of the module
     dense = kinds[pooling + 1 : len(kinds) - (kinds[-1] == "Normalize")]
-    if (
-        kinds[0] != "Transformer"
-        or kinds[pooling : pooling + 1] != ["Pooling"]
-        or any(kind != "Dense" for kind in dense)
-    ):
+    if not re.fullmatch("Transformer( Dense)? Pooling( Dense)*( Normalize)?", " ".join(kinds)):
         raise ValueError(
             f"{folder / 'modules.json'}: expected Transformer, optional Dense, Pooling, any Dense, optional Normalize,"
             f" found {', '.join(kinds)}"

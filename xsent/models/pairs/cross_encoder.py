@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from tqdm import tqdm
 
 from xsent.batch import Judgement, PairTokens, WordPair
 from xsent.models.batching import batch_slices, hash_tensors, longest_first
-from xsent.models.encoders.base import CHUNK, bfloat16_weights
+from xsent.models.encoders.base import CHUNK, DeclaredModule, bfloat16_weights
 from xsent.models.encoders.pooled import POOLER
 from xsent.models.encoders.transformer import SentenceEncoder, max_input_length
 from xsent.models.pooling import POOLING
@@ -44,62 +45,44 @@ class PairScores(NamedTuple):
     token_logits: Tensor  # (N, T, 2) float32, of EQ and DIV; zeros on padding
 
 
-class PairEncoder(nn.Module):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PairEncoder(DeclaredModule):
     """Cross-encoder over [CLS] source [SEP] target [SEP] with a head for the pair and one for each token.
 
     The pair's vector is tanh(W h + b) of the pooled tokens, followed by dropout and one linear unit; tokens get dropout
     and a linear map to two tags. If the encoder has its checkpoint's own pooler (``encoder.pooling=pooler``), it
     provides W and b; otherwise they are new.
 
-    Args:
-        base: the encoder that provides transformer and tokenizer; needs a fast tokenizer.
-        pooling: ``cls``, the first token (the paper), or ``mean`` of all.
-        max_length: tokens of a pair, special ones included; the longer side is truncated first.
-        segment_ids: ``pair``: 0 and 1; ``zeros``: all 0. Transformers without segments get none.
-        dropout: before either head.
-        tags_words: whether the head for tokens is trained.
-        seed: of the new weights.
-
-    Attributes:
-        threshold: of the scores; set by ``set_threshold`` and saved with the weights.
-        truncated_pairs: pairs of the last ``judge`` that were too long.
-
     Source:
         Briakou and Carpuat 2020 (arXiv:2010.03662), sections 3.1 and 3.2.
     """
 
-    calibrated: Tensor
+    base: SentenceEncoder  # provides transformer and tokenizer, which must be a fast one
+    pooling: str  # `cls`, the first token (the paper), or `mean` of all
+    max_length: int  # tokens of a pair, special ones included; the longer side is truncated first
+    segment_ids: str  # `pair`: 0 and 1; `zeros`: all 0. Transformers without segments get none
+    dropout: float  # before either head
+    tags_words: bool  # whether the head for tokens is trained
+    seed: int  # of the new weights
+    truncated_pairs: int = field(init=False, default=0)  # pairs of the last `judge` that were too long
+    calibrated: Tensor = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        base: SentenceEncoder,
-        pooling: str,
-        max_length: int,
-        segment_ids: str,
-        dropout: float,
-        tags_words: bool,
-        seed: int,
-    ) -> None:
-        super().__init__()
-        _check_options(base, pooling, max_length, segment_ids)
-        transformer = base.transformer
+    def __post_init__(self) -> None:
+        _check_options(self.base, self.pooling, self.max_length, self.segment_ids)
+        self.name = self.base.name
+        transformer = self.base.transformer
         has_pooler = getattr(transformer, "pooler", None) is not None
-        self.base, self.name = base, base.name
-        self.pooling, self.segment_ids, self.tags_words = pooling, segment_ids, tags_words
-        self.max_length = max_length
-        self.truncated_pairs = 0
         size = int(transformer.config.hidden_size)
         with torch.random.fork_rng():
-            torch.manual_seed(seed)
+            torch.manual_seed(self.seed)
             self.pooler = nn.Identity() if has_pooler else nn.Sequential(_bert_linear(size, size), nn.Tanh())
             self.pair_head = _bert_linear(size, 1)
             self.token_head = _bert_linear(size, TAGS)
-        self.dropout = nn.Dropout(dropout)
+        self.drop = nn.Dropout(self.dropout)
         self.register_buffer("calibrated", torch.zeros(()))
         self._has_segments = int(getattr(transformer.config, "type_vocab_size", 0) or 0) > 1
-        self._backend: Any = base.tokenizer.backend_tokenizer
-        self.to(base.device)
+        self._backend: Any = self.base.tokenizer.backend_tokenizer
+        self.to(self.base.device)
 
     def tokenize(self, pairs: Sequence[WordPair]) -> list[PairIds]:
         """Tokenize pairs of words; a word unknown to the tokenizer has no id."""
@@ -163,8 +146,8 @@ class PairEncoder(nn.Module):
         else:
             pooled = POOLING[self.pooling](token_embeddings, tokens.attention_mask)  # (N, D)
             pooled = self.pooler(pooled.to(token_embeddings.dtype))
-        scores = self.pair_head(self.dropout(pooled)).squeeze(1)
-        return PairScores(scores.float(), self.token_head(self.dropout(token_embeddings)).float())
+        scores = self.pair_head(self.drop(pooled)).squeeze(1)
+        return PairScores(scores.float(), self.token_head(self.drop(token_embeddings)).float())
 
     @property
     def threshold(self) -> float:
