@@ -89,99 +89,89 @@ def partial(payload: dict[str, Any]) -> Reply:
     return Reply(body[: len(body) // 2])
 
 
-class Endpoint:
+class Endpoint(ThreadingHTTPServer):
     """Answers the first requests by a script, and each other one by ``otherwise``."""
 
-    def __init__(self, url: str, stop: threading.Event) -> None:
-        self.url = url
-        self.stop = stop
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.stop = threading.Event()
         self.script: list[Answering] = []
         self.otherwise: Answering = good
         self.payloads: list[dict[str, Any]] = []
         self.headers: list[Mapping[str, str]] = []
         self.paths: list[str] = []
         self.most_at_a_time = 0
-        self._now = 0
-        self._lock = threading.Lock()
+        self.now = 0
+        self.lock = threading.Lock()
 
     @property
     def sentences(self) -> list[str]:
         """Sentences, in the order in which they came."""
         return [sentence_of(payload) for payload in self.payloads]
 
-    def behaviour(self, path: str, payload: dict[str, Any], headers: Mapping[str, str]) -> Behaviour:
-        with self._lock:
-            self.paths.append(path)
-            self.payloads.append(payload)
-            self.headers.append(headers)
-            answering = self.script.pop(0) if self.script else self.otherwise
-        return answering(payload)
 
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        with self._lock:
-            self._now += 1
-            self.most_at_a_time = max(self.most_at_a_time, self._now)
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        endpoint = self.server
+        with endpoint.lock:
+            endpoint.now += 1
+            endpoint.most_at_a_time = max(endpoint.most_at_a_time, endpoint.now)
+            endpoint.paths.append(self.path)
+            endpoint.payloads.append(payload)
+            endpoint.headers.append({name.lower(): value for name, value in self.headers.items()})
+            answering = endpoint.script.pop(0) if endpoint.script else endpoint.otherwise
         try:
-            yield
+            self._answer(answering(payload))
         finally:
-            with self._lock:
-                self._now -= 1
+            with endpoint.lock:
+                endpoint.now -= 1
+
+    def _answer(self, behaviour: Behaviour) -> None:
+        if isinstance(behaviour, Reply):
+            body = behaviour.body.encode() if isinstance(behaviour.body, str) else behaviour.body
+            headers = {"Content-Type": behaviour.kind, "Content-Length": str(len(body)), **behaviour.headers}
+            self._head(behaviour.status, headers)
+            self.wfile.write(body)
+            return
+        self.close_connection = True
+        if isinstance(behaviour, Reset):
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        self._head(200, {"Content-Type": "application/json", "Content-Length": "10000"})
+        while not self.server.stop.wait(behaviour.seconds or 30):
+            try:
+                self.wfile.write(b" ")
+                self.wfile.flush()
+            except OSError:  # the client has gone
+                return
+
+    def _head(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
 
 
 @contextmanager
 def serving() -> Iterator[Endpoint]:
     """An endpoint on this machine, until the end of the block."""
-    stop = threading.Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with endpoint.counted():
-                self._answer(endpoint.behaviour(self.path, payload, {k.lower(): v for k, v in self.headers.items()}))
-
-        def _answer(self, behaviour: Behaviour) -> None:
-            if isinstance(behaviour, Reply):
-                body = behaviour.body.encode() if isinstance(behaviour.body, str) else behaviour.body
-                headers = {"Content-Type": behaviour.kind, "Content-Length": str(len(body)), **behaviour.headers}
-                self._head(behaviour.status, headers)
-                self.wfile.write(body)
-            elif isinstance(behaviour, Stall):
-                self._head(200, {"Content-Type": "application/json", "Content-Length": "10000"})
-                self._stall(behaviour.seconds)
-                self.close_connection = True
-            else:
-                self.connection.shutdown(socket.SHUT_RDWR)
-                self.close_connection = True
-
-        def _head(self, status: int, headers: Mapping[str, str]) -> None:
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-
-        def _stall(self, seconds: float | None) -> None:
-            while not stop.wait(seconds if seconds is not None else 30):
-                try:
-                    self.wfile.write(b" ")
-                    self.wfile.flush()
-                except OSError:  # the client has gone
-                    return
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    endpoint = Endpoint(f"http://127.0.0.1:{server.server_port}/v1", stop)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    endpoint = Endpoint()
+    thread = threading.Thread(target=endpoint.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
         yield endpoint
     finally:
-        stop.set()
-        server.shutdown()
-        server.server_close()
+        endpoint.stop.set()
+        endpoint.shutdown()
+        endpoint.server_close()
         thread.join()

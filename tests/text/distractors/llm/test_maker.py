@@ -117,21 +117,19 @@ def test_two_equal_texts_are_asked_about_once(maker: Maker, endpoint: Endpoint) 
     assert sorted(endpoint.sentences) == sorted(SENTENCES[:2])
 
 
-def test_no_more_texts_are_asked_about_at_a_time_than_may_be(maker: Maker, endpoint: Endpoint) -> None:
+def test_no_more_texts_are_asked_about_at_a_time_than_may_be_also_beside_an_event_loop(
+    maker: Maker, endpoint: Endpoint
+) -> None:
     def slow(payload: dict[str, object]) -> Behaviour:
         time.sleep(0.05)
         return good(payload)
 
+    async def beside_a_busy_event_loop() -> list[DistractorResult]:  # as in a notebook
+        return run(maker(concurrency=2), 6)
+
     endpoint.otherwise = slow
-    run(maker(concurrency=2), 6)
+    assert [result.failure for result in asyncio.run(beside_a_busy_event_loop())] == [""] * 6
     assert endpoint.most_at_a_time == 2
-
-
-def test_it_works_beside_an_event_loop_that_is_busy(maker: Maker) -> None:
-    async def in_a_notebook() -> list[DistractorResult]:
-        return run(maker(), 2)
-
-    assert [result.failure for result in asyncio.run(in_a_notebook())] == ["", ""]
 
 
 # ---- the ledger
@@ -311,16 +309,12 @@ def test_an_answer_that_will_not_do_is_asked_for_again(
     assert len(endpoint.payloads) == 5
 
 
-def test_an_answer_without_an_end_will_not_do(maker: Maker, endpoint: Endpoint) -> None:
-    endpoint.otherwise = answer_with(numbered(SENTENCES[0]), finish_reason="length")
-    (result,) = run(maker(attempts=2))
-    assert result.failure == "no usable answer in 2: the answer was cut off at max_tokens"
-
-
-def test_a_fenced_list_in_json_will_do(maker: Maker, endpoint: Endpoint) -> None:
+def test_a_fenced_list_in_json_will_do_and_an_answer_without_an_end_will_not(maker: Maker, endpoint: Endpoint) -> None:
     endpoint.script = [answer_with(f"```json\n{json.dumps(expected(SENTENCES[0]))}\n```")]
-    (result,) = run(maker())
-    assert result.distractors == expected(SENTENCES[0])
+    endpoint.otherwise = answer_with(numbered(SENTENCES[0]), finish_reason="length")
+    assert run(maker())[0].distractors == expected(SENTENCES[0])
+    (result,) = run(maker(attempts=2, model="model-2"))
+    assert result.failure == "no usable answer in 2: the answer was cut off at max_tokens"
 
 
 # ---- errors that may pass
@@ -669,25 +663,20 @@ def test_a_dry_run_sends_and_writes_nothing_and_needs_no_key(
     assert str(plan).endswith(SENTENCES[2])
 
 
-def test_a_dry_run_with_nothing_to_do_says_so(maker: Maker) -> None:
+def test_a_dry_run_needs_no_ledger_bounds_the_prompt_and_says_when_there_is_nothing_to_do(
+    maker: Maker, endpoint: Endpoint
+) -> None:
+    plan = maker(attempts=1, ledger=None).plan(requests(2))
+    assert plan.requests == 2
+    with pytest.raises(ValueError, match=r"maker\.ledger"):
+        run(maker(ledger=None))
     run(maker(), 2)
+    prompts = [payload["messages"][0]["content"] for payload in endpoint.payloads]
+    assert plan.bound.prompt >= sum(len(json.dumps(prompt, ensure_ascii=False).encode()) for prompt in prompts)
     plan = maker().plan(requests(2))
     assert plan[:5] == (2, 2, 2, 0, 0)
     assert plan.first_prompt == ""
     assert plan.bound == Usage(0, 0)
-
-
-def test_a_dry_run_can_be_made_before_there_is_a_ledger(maker: Maker) -> None:
-    assert maker(ledger=None).plan(requests(2)).requests == 2
-    with pytest.raises(ValueError, match=r"maker\.ledger"):
-        run(maker(ledger=None))
-
-
-def test_the_bound_holds_for_the_prompt_that_is_sent(maker: Maker, endpoint: Endpoint) -> None:
-    plan = maker(attempts=1).plan(requests(1))
-    run(maker())
-    body = json.dumps(endpoint.payloads[0]["messages"][0]["content"], ensure_ascii=False).encode()
-    assert plan.bound.prompt >= len(body)
 
 
 # ---- options
