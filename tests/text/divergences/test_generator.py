@@ -11,7 +11,7 @@ from tests.test_conf import check_signatures
 from tests.text.divergences.helpers import annotated
 from xsent.text.divergences import AnnotatedPair, Diverger, WordNet, to_json
 from xsent.text.divergences.json_format import KINDS, Reason
-from xsent.text.divergences.ranker import FrequencyRanker
+from xsent.text.divergences.substitution import FrequencyRanker
 
 PAIRS = [
     annotated(

@@ -9,7 +9,7 @@ from tests.text.divergences.helpers import annotated
 from xsent.text.divergences import AnnotatedPair, LexicalSubstitution, WordNet
 from xsent.text.divergences import wordnet as wordnet_module
 from xsent.text.divergences.json_format import Divergence, Reason
-from xsent.text.divergences.ranker import Blank, FrequencyRanker
+from xsent.text.divergences.substitution import Blank, FrequencyRanker
 from xsent.text.divergences.wordnet import part_of_speech
 
 GENERAL, PARTICULAR = "generalization", "particularization"

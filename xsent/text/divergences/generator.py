@@ -27,9 +27,8 @@ from xsent.text.divergences.json_format import (
     seed_record,
 )
 from xsent.text.divergences.phrases import SeedCorpus
-from xsent.text.divergences.ranker import Ranker
 from xsent.text.divergences.replacement import EITHER, PhraseReplacement
-from xsent.text.divergences.substitution import LexicalSubstitution
+from xsent.text.divergences.substitution import LexicalSubstitution, Ranker
 from xsent.text.divergences.wordnet import WordNet
 
 log = logging.getLogger(__name__)

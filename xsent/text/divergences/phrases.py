@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xsent.text.divergences.annotated_pair import AnnotatedPair
-from xsent.text.divergences.ranker import FrequencyRanker
+from xsent.text.divergences.substitution import FrequencyRanker
 
 TaggedSentence = tuple[Sequence[str], Sequence[str]]  # words and a tag for each
 

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from xsent.text.config_checks import check_integer, check_number, check_string
-from xsent.text.distractors.llm.answers import Rules, Text, parse_distractors
+from xsent.text.distractors.llm.answers import Rules, Text, parse_distractors, unsupported_languages
 from xsent.text.distractors.llm.api_key import check_address, read_key
 from xsent.text.distractors.llm.budget import NO_USAGE, Prices, Spending, Usage, add_usage, with_cost
 from xsent.text.distractors.llm.client import Client, NoAnswerError, Patience, max_completion_tokens, upper_bound
 from xsent.text.distractors.llm.event_loop import Loop, result_of
-from xsent.text.distractors.llm.language_check import unsupported_languages
 from xsent.text.distractors.llm.ledger import Answer, Call, Ledger
 from xsent.text.distractors.protocol import DistractorResult, Request
 
