@@ -91,13 +91,13 @@ def test_options_reach_the_job(files: tuple[Path, Path], tmp_path: Path) -> None
         (["--encoder", "labsee"], "encoder 'labsee': expected one of "),
         (["--device", "tpu9"], "device 'tpu9' cannot be used"),
         (["--set", "cells=3"], "cells=3: expected values such as cells.probes"),
-        (["--margin", "cosine"], "margin 'cosine': expected one of absolute, distance, ratio"),
-        (["--strategy", "both"], "strategy 'both': expected one of forward, backward, intersect, max"),
-        (["--engine", "spark"], "engine 'spark': expected one of local, ray"),
+        (["--margin", "cosine"], "margin='cosine': expected absolute or distance or ratio"),
+        (["--strategy", "both"], "strategy='both': expected forward or backward or intersect or max"),
+        (["--engine", "spark"], "engine='spark': expected local or ray"),
         (["--space", "meaning"], "space=meaning: only a run with heads has spaces"),
         (["--ckpt", "no/such/run"], "no/such/run"),
         (["--set", "cells.prob=3"], "cells.prob"),
-        (["--k", "0"], "k=0: expected a whole number, at least 1"),
+        (["--k", "0"], "k=0: expected an integer of at least 1"),
     ],
 )
 def test_an_invalid_option_gets_a_one_line_error_before_any_work(
@@ -141,7 +141,7 @@ def test_augment_uses_the_values_of_the_config_by_default(tmp_path: Path, caplog
     assert main(["augment", str(english), "-o", str(tmp_path / "few" / "text"), "--max-per-sentence", "1"]) == 0
     assert len((tmp_path / "few" / names[0]).read_text(encoding="utf-8").splitlines()) == 2
     assert main(["augment", str(english), "-o", str(tmp_path / "text"), "--per-entity", "-1"]) == 1
-    assert caplog.records[-1].getMessage() == "per_entity=-1: expected at least 0"
+    assert caplog.records[-1].getMessage() == "per_entity=-1: expected an integer of at least 0"
 
 
 # ---- noise

@@ -6,10 +6,10 @@ Commands import torch, Hydra and the job when they run, because these imports ta
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import re
 import sys
-import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -111,7 +111,7 @@ def run_noise(options: argparse.Namespace) -> None:
 
 
 def run_diverge(options: argparse.Namespace) -> None:
-    from xsent.jobs.synthesis.diverge import Loaders, diverge_file, find_inputs
+    from xsent.jobs.synthesis.diverge import diverge_file, find_inputs
     from xsent.jobs.synthesis.seeds import options_from
     from xsent.run import build
 
@@ -134,13 +134,14 @@ def run_diverge(options: argparse.Namespace) -> None:
         diverger = build(config["divergences"])
         return diverger.with_ranker(build_on_device("ranker")) if config.get("ranker") else diverger
 
-    load: Loaders = {
+    load = {
         "divergences": build_diverger,
         "annotator": partial(build, config["annotator"]),
-        "target_annotator": partial(build, config["target_annotator"]) if config["target_annotator"] else None,
         "aligner": partial(build_on_device, "aligner"),
         "encoder": partial(build_on_device, "encoder"),
     }
+    if config["target_annotator"]:
+        load["target_annotator"] = partial(build, config["target_annotator"])
     summary = diverge_file(
         inputs,
         options.output,
@@ -243,10 +244,9 @@ def _distract_config(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_export(options: argparse.Namespace) -> None:
-    start = time.perf_counter()
     _check_run_or_encoder(options.trained, options.encoder)
     config = _job_config(options) | {"ckpt": options.trained, "space": None, "device": "cpu"}
-    from xsent.jobs.export.export import ExportOptions, ExportTarget, check_targets, export, measure
+    from xsent.jobs.export.export import ExportOptions, ExportTarget, check_targets, export
     from xsent.models.encoders.disentangled import DisentangledEncoder
     from xsent.models.export.check import check_packages
     from xsent.models.export.pipeline import build_pipeline, describe_limits, embedding_size
@@ -279,14 +279,7 @@ def run_export(options: argparse.Namespace) -> None:
             prompt=getattr(pipeline.encoder, "prompt", ""),
         )
         targets.append(ExportTarget(path, pipeline, partial(model_card, exported, about)))
-    for path, checked in zip(paths, export(targets, options=export_options), strict=True):
-        files, size = measure(path)
-        figures = checked.result
-        onnx = "" if figures.onnx_difference is None else f", {figures.onnx_difference:.1e} in onnxruntime"
-        log.info(
-            f"exported to {path}: {files} files, {size / 1e6:.1f} MB; largest difference {figures.difference:.1e}"
-            f"{onnx} over {figures.texts} hard texts; {time.perf_counter() - start:.0f} s"
-        )
+    export(targets, options=export_options)
 
 
 def _loading_code(options: argparse.Namespace) -> str:
@@ -359,16 +352,9 @@ def local_task(name: str, config: Mapping[str, Any]) -> LocalTask:
     overrides = [override(key, str(data) if value == "DATA" else value) for key, value in task["options"].items()]
     composed = load_config("evaluate", ["run_dir=none", f"evaluator={task['evaluator']}", *overrides])
     evaluator = build_evaluator(composed["evaluator"], None, split="test", device=config["device"])
-    return LocalTask(name, task["kind"], task["about"], evaluator, _mask_folder(str(data), composed["evaluator"]))
-
-
-def _mask_folder(folder: str, values: object) -> object:
-    """Nested plain values with ``DATA`` for the folder of the data, so that moved data count as the same."""
-    if isinstance(values, Mapping):
-        return {name: _mask_folder(folder, value) for name, value in values.items()}
-    if isinstance(values, list):
-        return [_mask_folder(folder, value) for value in values]
-    return "DATA" if values == folder else values
+    # ``DATA`` for the folder of the data, so that moved data count as the same.
+    settings = json.loads(json.dumps(composed["evaluator"]).replace(json.dumps(str(data)), '"DATA"'))
+    return LocalTask(name, task["kind"], task["about"], evaluator, settings)
 
 
 def run_compare(options: argparse.Namespace) -> None:

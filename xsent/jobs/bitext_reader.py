@@ -12,7 +12,7 @@ from typing import NamedTuple, TextIO
 
 from xsent.data.readers.lines import numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
-from xsent.jobs.checks import check_counts
+from xsent.text.config_checks import check_integer
 
 
 class Row(NamedTuple):
@@ -66,7 +66,8 @@ class Columns:
     header: bool  # whether the first line has the column names
 
     def __post_init__(self) -> None:
-        check_counts({"source_column": self.source, "target_column": self.target})
+        check_integer("source_column", self.source, minimum=1)
+        check_integer("target_column", self.target, minimum=1)
         if self.source == self.target:
             raise ValueError(f"source_column and target_column are both {self.source}: expected two columns")
 

@@ -1,28 +1,13 @@
-"""Checks before a job starts: options, input, output, device and disk space."""
+"""Checks before a job starts: input, output, device and disk space."""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
-from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import torch
-
-
-def check_choices(choices: Mapping[str, tuple[object, Collection[str]]]) -> None:
-    """Raise ``ValueError`` unless each value is one of its choices."""
-    for name, (value, expected) in choices.items():
-        if value not in expected:
-            raise ValueError(f"{name} {value!r}: expected one of {', '.join(expected)}")
-
-
-def check_counts(counts: Mapping[str, object]) -> None:
-    """Raise ``ValueError`` unless all are integers of at least 1."""
-    for name, count in counts.items():
-        if not isinstance(count, int) or count < 1:
-            raise ValueError(f"{name}={count}: expected a whole number, at least 1")
 
 
 def check_input(path: Path) -> None:

@@ -47,22 +47,19 @@ class WorkFolder:
         """Bytes of the shards of a kind, or of all files."""
         return sum(file.stat().st_size for file in (self.path / kind).rglob("*") if file.is_file())
 
-    def remove(self) -> None:
-        """Delete the folder."""
-        shutil.rmtree(self.path)
-
 
 def _key(number: int) -> str:
     return f"{number:06d}"
 
 
 @contextmanager
-def open_work_folder(path: Path, manifest: Mapping[str, object]) -> Iterator[WorkFolder]:
+def open_work_folder(path: Path, manifest: Mapping[str, object], *, keep: bool = True) -> Iterator[WorkFolder]:
     """Open the work folder of a job for this process alone: a new folder, or one with the same manifest.
 
     Args:
         path: its parent must exist.
         manifest: plain values; everything that the shards depend on.
+        keep: False deletes the folder when the block ends without an error.
 
     Raises:
         BlockingIOError: another process uses it.
@@ -78,6 +75,8 @@ def open_work_folder(path: Path, manifest: Mapping[str, object]) -> Iterator[Wor
         _check_manifest(path, json.loads(json.dumps(manifest)))
         try:
             yield WorkFolder(path)
+            if not keep:
+                shutil.rmtree(path)
         finally:
             # Without a finished shard there is nothing to resume.
             if not any(path.glob("*/*/sha256.json")):

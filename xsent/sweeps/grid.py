@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
+from xsent.atomic import write_text
+
 log = logging.getLogger(__name__)
 
 
@@ -44,8 +46,6 @@ class GridReport(Callback):
         self.paper = paper
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
-        from xsent.atomic import write_text
-
         folder = Path(config.hydra.sweep.dir)
         runs = read_grid(folder, self.figures, mode=self.mode)
         if not runs:

@@ -20,6 +20,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 import xsent
+from xsent.atomic import write_text
 from xsent.run.build import build, build_evaluator
 from xsent.run.compose import plain
 from xsent.run.evaluation import embed_spaces, load_encoder, report
@@ -43,8 +44,6 @@ def run_cell(cfg: DictConfig) -> float | None:
     Returns:
         The best value of the monitored validation metric; None if the cell failed.
     """
-    from xsent.atomic import write_text
-
     path = cfg.study.encoder_paths.get(cfg.study.encoder)
     if path is not None:
         OmegaConf.update(cfg, "encoder.path", path)

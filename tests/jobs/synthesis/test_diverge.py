@@ -108,7 +108,7 @@ def write_bitext(path: Path, lines: int = 7) -> Path:
 
 def run(inputs: Path, output: Path, *overrides: str, **loaders: Any) -> DivergeSummary:
     config = load_config("diverge", [KINDS, "score_column=3", "origin_column=4", "filter.min_distance=12", *overrides])
-    models = {"annotator": ByHand, "target_annotator": None, "aligner": InOrder, "encoder": Vectors}
+    models = {"annotator": ByHand, "aligner": InOrder, "encoder": Vectors}
     load = {"divergences": partial(build, config["divergences"])} | models | loaders
     return diverge_file(
         find(inputs), output, load=load, options=options_from(config), config=config, work_dir=None, keep_work=False
@@ -361,9 +361,9 @@ def test_a_killed_job_continues_where_it_was_and_ends_the_same(tmp_path: Path, m
 def test_target_words_are_tagged_where_a_tagger_is_given(tmp_path: Path) -> None:
     path = write_bitext(tmp_path / "pairs.tsv", lines=40)  # a fair coin shows both its sides
     sides = {}
-    for name, tagger in (("source", None), ("either", ByHand)):
+    for name, loaders in (("source", {}), ("either", {"target_annotator": ByHand})):
         output = tmp_path / f"{name}.jsonl"
-        run(path, output, "divergences.kinds=[phrase_replacement]", target_annotator=tagger)
+        run(path, output, "divergences.kinds=[phrase_replacement]", **loaders)
         sides[name] = {record.side for record in records(output) if record.kind == "phrase_replacement"}
     assert sides == {"source": {"source"}, "either": {"source", "target"}}
 
@@ -407,13 +407,13 @@ def test_the_config_fits_the_signatures(divergences: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["seeds.order=best"], "seeds.order 'best': expected one of score, margin, file"),
+        (["seeds.order=best"], "seeds.order='best': expected score or margin or file"),
         (["seeds.order=score"], "seeds.order=score: expected a score_column, found none"),
         (["score_column=3"], "score_column and origin_column are both 3: expected different columns"),
         (["source_column=3", "target_column=4"], "source_column and origin_column are both 3"),
-        (["seeds.count=0"], "seeds.count=0: expected a whole number, at least 1"),
-        (["seeds.margin=cosine"], "seeds.margin 'cosine': expected one of absolute, distance, ratio"),
-        (["filter.words=letters"], "filter.words 'letters': expected one of whitespace, moses"),
+        (["seeds.count=0"], "seeds.count=0: expected an integer of at least 1"),
+        (["seeds.margin=cosine"], "seeds.margin='cosine': expected absolute or distance or ratio"),
+        (["filter.words=letters"], "filter.words='letters': expected whitespace or moses"),
         (["source_lang=xx-none"], "unknown language 'xx-none'"),
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from xsent.atomic import atomic_folder
-from xsent.models.export.check import CheckedExport, check_folder, check_packages
+from xsent.models.export.check import CheckedExport, CheckResult, check_folder, check_packages
 from xsent.models.export.hard_inputs import HARD_INPUTS
 from xsent.models.export.onnx_graph import write_onnx
 from xsent.models.export.pipeline import Pipeline, expected_vectors, write_pipeline
@@ -35,7 +35,7 @@ class ExportTarget(NamedTuple):
     card: Callable[[CheckedExport], str]  # README.md
 
 
-def export(targets: Sequence[ExportTarget], *, options: ExportOptions) -> list[CheckedExport]:
+def export(targets: Sequence[ExportTarget], *, options: ExportOptions) -> None:
     """Write each pipeline to its folder; the folders appear when all of them pass the check.
 
     Raises:
@@ -45,12 +45,19 @@ def export(targets: Sequence[ExportTarget], *, options: ExportOptions) -> list[C
     """
     check_targets([target.path for target in targets])
     check_packages(onnx=options.onnx)
-    checked = []
+    start = time.perf_counter()
+    results = []
     with ExitStack() as stack:
         for target in targets:
             folder = stack.enter_context(atomic_folder(target.path))
-            checked.append(_write_and_check(target, folder, options))
-    return checked
+            results.append(_write_and_check(target, folder, options))
+    for target, result in zip(targets, results, strict=True):
+        sizes = [path.stat().st_size for path in target.path.rglob("*") if path.is_file()]
+        onnx = "" if result.onnx_difference is None else f", {result.onnx_difference:.1e} in onnxruntime"
+        log.info(
+            f"exported to {target.path}: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB; largest difference"
+            f" {result.difference:.1e}{onnx} over {result.texts} hard texts; {time.perf_counter() - start:.0f} s"
+        )
 
 
 def check_targets(targets: Sequence[Path]) -> None:
@@ -75,7 +82,7 @@ def check_targets(targets: Sequence[Path]) -> None:
             raise FileExistsError(f"{target}: expected an empty folder or none, found {names}; nothing is overwritten")
 
 
-def _write_and_check(target: ExportTarget, folder: Path, options: ExportOptions) -> CheckedExport:
+def _write_and_check(target: ExportTarget, folder: Path, options: ExportOptions) -> CheckResult:
     pipeline = target.pipeline
     log.info("writing the %s embeddings of %s", pipeline.space, pipeline.encoder.name)
     write_pipeline(pipeline, folder)
@@ -104,10 +111,4 @@ def _write_and_check(target: ExportTarget, folder: Path, options: ExportOptions)
     card.write_text(target.card(checked), encoding="utf-8")
     for path in folder.rglob("*.safetensors"):
         path.chmod(card.stat().st_mode)  # safetensors creates files that only their owner can read
-    return checked
-
-
-def measure(folder: Path) -> tuple[int, int]:
-    """Number of files in a folder and their total bytes."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return len(files), sum(path.stat().st_size for path in files)
+    return result

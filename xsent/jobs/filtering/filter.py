@@ -33,10 +33,11 @@ from xsent.evaluation.score_report import (
     sample_rows,
 )
 from xsent.jobs.bitext_reader import BitextReader, Columns, Row, StreamedLedger, extend_names
-from xsent.jobs.checks import check_choices, check_counts, check_device, check_different, check_input, check_output
+from xsent.jobs.checks import check_device, check_different, check_input, check_output
 from xsent.jobs.filtering.tokenize import Texts, Words, tokenize_chunks, tokenize_pairs
 from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
 from xsent.languages import to_iso639_3
+from xsent.text.config_checks import check_choice, check_integer
 from xsent.text.multiprocess import worker_count
 
 log = logging.getLogger(__name__)
@@ -69,10 +70,12 @@ class FilterOptions:
     sample: SampleOptions
 
     def __post_init__(self) -> None:
-        check_choices({"keep": (self.keep, KEEP)})
+        check_choice("keep", self.keep, KEEP)
         if not 0 <= self.tag_above < 1:
             raise ValueError(f"tag_above={self.tag_above}: expected a probability below 1")
-        check_counts({"top": 1 if self.top is None else self.top, "chunk": self.chunk})
+        check_integer("chunk", self.chunk, minimum=1)
+        if self.top is not None:
+            check_integer("top", self.top, minimum=1)
 
     def is_kept(self, is_equivalent: bool) -> bool:
         """Whether pairs of this class are written."""
@@ -179,7 +182,7 @@ def filter_bitext(
         # The last bits of a score depend on the device.
         origin = {"judge": judge.digest(), "device": torch.device(device).type, "xsent": __version__}
         manifest = {"bitext": reader.sha256, **origin, **options.shard_settings()}
-        with open_work_folder(work_dir or output.with_name(f"{output.name}.work"), manifest) as work:
+        with open_work_folder(work_dir or output.with_name(f"{output.name}.work"), manifest, keep=keep_work) as work:
             job = FilterJob(work, bitext, pairs, judge, options)
             start = time.perf_counter()
             scored = job.score_pairs()
@@ -196,8 +199,6 @@ def filter_bitext(
             result = FilterResult(output, report, written, truncated, rejected, scored, seconds)
             if show is not None:
                 show(report)
-            if not keep_work:
-                work.remove()
     return result
 
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from tqdm import tqdm
 
-from xsent.jobs.checks import check_choices
+from xsent.text.config_checks import check_choice
 
 Work = Callable[[int], None]  # makes the shard of a number and writes it to disk
 # Calls ``work`` with each number and shows progress as ``task``; an error ends the job.
@@ -33,7 +33,7 @@ def open_engine(name: str, *, address: str, retries: int) -> Iterator[Engine]:
         ValueError: an unknown name.
         ModuleNotFoundError: Ray is not installed.
     """
-    check_choices({"engine": (name, ("local", "ray"))})
+    check_choice("engine", name, ("local", "ray"))
     if name == "local":
         yield run_locally
         return

@@ -85,7 +85,7 @@ def mine_files(
     # The last bits of an embedding depend on the device.
     origin = {"encoder": embedder.digest(), "space": space, "device": torch.device(device).type, "xsent": __version__}
     manifest = {**digests, **origin, **options.shard_settings()}
-    with open_work_folder(work_dir or output.with_name(f"{output.name}.work"), manifest) as work:
+    with open_work_folder(work_dir or output.with_name(f"{output.name}.work"), manifest, keep=keep_work) as work:
         sides = []
         for side, path in zip(SIDES, (source, target), strict=True):
             rejects = output.with_name(f"{output.name}.{side}.rejects.tsv")
@@ -98,8 +98,6 @@ def mine_files(
         check_free_space(work.path, job.total_bytes() - done_bytes)
         pairs = job.run(engine)
         write_pairs(output, pairs, *sides)
-        if not keep_work:
-            work.remove()
     log.info("%s pairs in %.0f s: %s", f"{len(pairs.scores):,}", time.perf_counter() - start, output)
     return len(pairs.scores)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from xsent.evaluation.search.margin import MARGINS
 from xsent.evaluation.search.mining import STRATEGIES
-from xsent.jobs.checks import check_choices, check_counts
+from xsent.text.config_checks import check_choice, check_integer
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,12 @@ class MiningOptions:
     block: int
 
     def __post_init__(self) -> None:
-        check_choices(
-            {
-                "margin": (self.margin, MARGINS),
-                "strategy": (self.strategy, STRATEGIES),
-                "search": (self.search_method, ("auto", "exact", "cells")),
-            }
-        )
-        settings = self.shard_settings()
-        check_counts({name: settings[name] for name in settings.keys() - {"search", "cells.seed"}})
+        check_choice("margin", self.margin, tuple(MARGINS))
+        check_choice("strategy", self.strategy, tuple(STRATEGIES))
+        check_choice("search", self.search_method, ("auto", "exact", "cells"))
+        for name, value in self.shard_settings().items():
+            if name not in ("search", "cells.seed"):
+                check_integer(name, value, minimum=1)
 
     def shard_settings(self) -> dict[str, object]:
         """The settings that the shards depend on; margin, strategy and threshold only matter for the selection."""

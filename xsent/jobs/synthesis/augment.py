@@ -16,6 +16,7 @@ from xsent.atomic import atomic_write
 from xsent.data.readers.lines import numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.jobs.checks import check_input
+from xsent.text.config_checks import check_integer
 from xsent.text.english.entities import NameCollector, Names
 from xsent.text.xsimpp_negatives import augment
 
@@ -58,8 +59,8 @@ def augment_file(
     """
     counts = {"per_number": per_number, "per_entity": per_entity, "max_per_sentence": max_per_sentence}
     for option, value in counts.items():
-        if value is not None and value < 0:
-            raise ValueError(f"{option}={value}: expected at least 0")
+        if value is not None:
+            check_integer(option, value, minimum=0)
     check_input(source)
     collector, used, sentences = NameCollector(), set[int](), 0
     for line in _lines(source, "reading names", None):

@@ -6,7 +6,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -42,9 +41,9 @@ class ParsedFiles(NamedTuple):
 
 
 # Factories of what a job may need, by key of conf/job/diverge.yaml: ``divergences`` (a ``Diverger``), ``annotator``,
-# ``aligner``, ``encoder``, and ``target_annotator`` or None. Each is called only if needed, and may raise the errors of
-# its class.
-Loaders = Mapping[str, Callable[[], Any] | None]
+# ``aligner``, ``encoder``, perhaps ``target_annotator``. Each is called only if needed, and may raise the errors of its
+# class.
+Loaders = Mapping[str, Callable[[], Any]]
 
 
 class DivergeSummary(NamedTuple):
@@ -106,11 +105,10 @@ def diverge_file(
         check_input(path)
         check_different(path, output)
     digests = {str(path): sha256(path) for path in input_files}
-    diverger: Diverger = _load(load, "divergences")
+    diverger: Diverger = load["divergences"]()
     diverger.diverge([])  # raises before the annotation if WordNet is missing
-    with ExitStack() as stack:
-        folder = work_dir or output.with_name(f"{output.name}.work")
-        work = stack.enter_context(open_work_folder(folder, {"job": "diverge"}))
+    folder = work_dir or output.with_name(f"{output.name}.work")
+    with open_work_folder(folder, {"job": "diverge"}, keep=keep_work) as work:
         counts: dict[str, int] = {}
         rejects = output.with_name(f"{output.name}.rejects.tsv")
         rejects.unlink(missing_ok=True)  # of an earlier run
@@ -133,8 +131,6 @@ def diverge_file(
             "versions": versions(PACKAGES),
         }
         write_summary(output, content)
-        if not keep_work:
-            work.remove()
     return summary
 
 
@@ -142,18 +138,12 @@ def _read_bitext(
     path: Path, rejects: Path, load: Loaders, options: SeedOptions, digests: dict[str, str], cache: Path
 ) -> tuple[list[AnnotatedPair], dict[str, int]]:
     # Models are loaded before reading, so that a missing one is reported at once.
-    names = ["annotator", "aligner"]
-    names += ["target_annotator"] if load["target_annotator"] else []
-    names += ["encoder"] if options.effective_order == "margin" else []
-    models = {name: _load(load, name) for name in names}
+    names = ["annotator", "aligner", "target_annotator"]
+    if options.effective_order == "margin":
+        names.append("encoder")
+    models = {name: load[name]() for name in names if name in load}
     digests |= {name: model.digest() for name, model in models.items()}
     return seeds_of_bitext(path, options, models, cache=cache, rejects=rejects)
-
-
-def _load(load: Loaders, name: str) -> Any:
-    factory = load[name]
-    assert factory is not None
-    return factory()
 
 
 def _read_parsed(
@@ -161,7 +151,7 @@ def _read_parsed(
 ) -> list[AnnotatedPair]:
     links = files.links or "none, words will be aligned"
     log.info("annotated pairs: source %s, target %s, links %s", files.source, files.target, links)
-    aligner = _load(load, "aligner") if files.links is None else None
+    aligner = load["aligner"]() if files.links is None else None
     stream = islice(read_annotated(files.source, files.target, files.links), first)
     pairs = list(tqdm(stream, desc="reading", unit=" pairs", delay=2, leave=False))
     if aligner is None:

@@ -24,18 +24,17 @@ from xsent.data.stores.array_cache import cached_arrays, store_key
 from xsent.evaluation.search.exact import knn_both
 from xsent.evaluation.search.margin import MARGINS, margin_scores, mean_cosines
 from xsent.jobs.bitext_reader import BitextReader, Columns
-from xsent.jobs.checks import check_choices, check_counts
 from xsent.languages import to_iso639_3
 from xsent.similarity import pairwise_cos_sim
 from xsent.text.annotation.annotator import Annotation, StanzaAnnotator
 from xsent.text.annotation.moses_tokenizer import moses_words
+from xsent.text.config_checks import check_choice, check_integer
 from xsent.text.divergences.annotated_pair import AnnotatedPair, check_pair
 from xsent.text.seed_selection import NoiseFilter, rank_rows
 
 log = logging.getLogger(__name__)
 
 SHARD = 1024  # pairs between two saves of annotation, alignment or embeddings
-ORDERS = ("score", "margin", "file")
 TOKENIZERS: Mapping[str, Callable[[str, str], Sequence[str]]] = {
     "whitespace": lambda sentence, _: sentence.split(),
     "moses": moses_words,
@@ -88,13 +87,9 @@ class SeedOptions:
     k: int
 
     def __post_init__(self) -> None:
-        check_choices(
-            {
-                "filter.words": (self.filter_words, TOKENIZERS),
-                "seeds.order": (self.effective_order, ORDERS),
-                "seeds.margin": (self.margin, MARGINS),
-            }
-        )
+        check_choice("filter.words", self.filter_words, tuple(TOKENIZERS))
+        check_choice("seeds.order", self.effective_order, ("score", "margin", "file"))
+        check_choice("seeds.margin", self.margin, tuple(MARGINS))
         columns = {
             "source_column": self.columns.source,
             "target_column": self.columns.target,
@@ -102,7 +97,9 @@ class SeedOptions:
             "origin_column": self.origin_column,
         }
         counts = {"seeds.count": self.count, "seeds.k": self.k, **columns}
-        check_counts({name: count for name, count in counts.items() if count is not None})
+        for name, count in counts.items():
+            if count is not None:
+                check_integer(name, count, minimum=1)
         roles: dict[int, str] = {}
         for name, column in columns.items():
             if column is not None and roles.setdefault(column, name) != name:

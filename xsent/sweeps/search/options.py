@@ -7,18 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from optuna.pruners import BasePruner, MedianPruner, NopPruner, SuccessiveHalvingPruner
-from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.pruners import MedianPruner, NopPruner, SuccessiveHalvingPruner
+from optuna.samplers import RandomSampler, TPESampler
 
 from xsent.sweeps.search.space import Space, grid_points, read_space
+from xsent.text.config_checks import check_integer, is_number
 
 ENGINES = {
     "local": set(),
     "submitit": {"cluster", "parameters"},
     "ray": {"address", "cpus_per_trial", "gpus_per_trial"},
 }
-SAMPLERS = {"tpe": TPESampler, "random": RandomSampler, "grid": None}  # ``grid_points``
-PRUNERS = {"none": NopPruner, "median": MedianPruner, "asha": SuccessiveHalvingPruner}
+CLASSES: dict[str, dict[str, Any]] = {
+    "sampler": {"tpe": TPESampler, "random": RandomSampler, "grid": None},  # for a grid ``grid_points``
+    "pruner": {"none": NopPruner, "median": MedianPruner, "asha": SuccessiveHalvingPruner},
+}
 MINIMUM = {"workers": 1, "retries": 0, "seed": 0, "heartbeat": 1, "grace_period": 1, "n_trials": 1, "trial": 0}
 NULLABLE = {"n_trials", "trial"}
 
@@ -55,17 +58,16 @@ def read_options(node: Mapping[str, Any]) -> Options:
     if "/" in node["name"]:
         raise ValueError(f"search.name={node['name']}: expected a name without /, it names a folder")
     for key, minimum in MINIMUM.items():
-        value = node[key]
-        if not (value is None and key in NULLABLE) and (type(value) is not int or value < minimum):
-            raise ValueError(f"search.{key}={value}: expected an integer of at least {minimum}")
+        if node[key] is not None or key not in NULLABLE:
+            check_integer(f"search.{key}", node[key], minimum=minimum)
     if node["grace_period"] <= node["heartbeat"]:
         raise ValueError(
             f"search.grace_period={node['grace_period']}: expected more seconds than heartbeat={node['heartbeat']}"
         )
     timeout = node["timeout"]
-    if timeout is not None and (type(timeout) not in (int, float) or timeout <= 0):
+    if timeout is not None and not (is_number(timeout) and timeout > 0):
         raise ValueError(f"search.timeout={timeout}: expected a number of seconds above 0")
-    for key, choices in (("engine", ENGINES), ("sampler", SAMPLERS), ("pruner", PRUNERS)):
+    for key, choices in {"engine": ENGINES, **CLASSES}.items():
         if node[key] not in choices:
             raise ValueError(f"search.{key}={node[key]}: expected one of {', '.join(choices)}")
     for engine, keys in ENGINES.items():
@@ -80,36 +82,26 @@ def read_options(node: Mapping[str, Any]) -> Options:
         "folder": Path(node["folder"]),
         "n_trials": n_trials,
         "engine_options": dict(node.get(node["engine"]) or {}),
-        "sampler": {"name": node["sampler"], **(node["samplers"].get(node["sampler"]) or {})},
-        "pruner": {"name": node["pruner"], **(node["pruners"].get(node["pruner"]) or {})},
+        **{kind: {"name": node[kind], **(node[f"{kind}s"].get(node[kind]) or {})} for kind in CLASSES},
         "space": space,
     }
     options = Options(**{key: node[key] for key in Options._fields if key in node} | changes)
-    build_sampler(options, 0)
-    build_pruner(options.pruner)
+    build_optuna("pruner", options.pruner)
+    if options.sampler["name"] != "grid":
+        build_optuna("sampler", options.sampler, seed=0)
     return options
 
 
-def build_sampler(options: Options, number: int) -> BaseSampler | None:
-    """Sampler of one trial, seeded by the trial's number, so that a kill loses no state; None for a grid.
+def build_optuna(kind: str, options: Mapping[str, Any], **arguments: Any) -> Any:
+    """Sampler or pruner of Optuna; raises ``ValueError`` for an argument that its class does not have.
 
-    Raises:
-        ValueError: an argument that Optuna's class does not have.
+    Args:
+        kind: ``sampler`` or ``pruner``.
+        options: ``name``, and the arguments of the config.
+        arguments: others.
     """
-    if options.sampler["name"] == "grid":
-        return None
-    sampler: BaseSampler = _build("samplers", SAMPLERS, **options.sampler, seed=options.seed + number)
-    return sampler
-
-
-def build_pruner(options: Mapping[str, Any]) -> BasePruner:
-    """Pruner of a search; raises ``ValueError`` for an argument that Optuna's class does not have."""
-    pruner: BasePruner = _build("pruners", PRUNERS, **options)
-    return pruner
-
-
-def _build(group: str, classes: Mapping[str, Any], /, *, name: str, **arguments: Any) -> Any:
+    arguments |= {key: value for key, value in options.items() if key != "name"}
     try:
-        return classes[name](**arguments)
+        return CLASSES[kind][options["name"]](**arguments)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"search.{group}.{name}: {error}") from None
+        raise ValueError(f"search.{kind}s.{options['name']}: {error}") from None

@@ -38,17 +38,28 @@ class Results:
         self.is_max = study.study.direction.name == "MAXIMIZE"
         self.command = ["python", "train.py", *(str(redact(override)) for override in overrides)]
 
-    def best_value(self) -> float | None:
-        """The best value.
+    def finish(self) -> float | None:
+        """Write all results, log the best trials and how to continue; returns the best value.
 
         Raises:
             RuntimeError: all trials failed or were pruned.
         """
+        self.write(is_last=True)
         trials = self.study.trials()
-        if ranked := self._ranked(trials):
+        counts = Counter(_state(trial) for trial in trials)
+        message = "%s: %d trials: %d finished, %d were pruned, %d failed, %d are running elsewhere"
+        states = ("complete", "pruned", "fail", "running")
+        log.info(message, self.options.name, len(trials), *(counts[state] for state in states))
+        ranked = self._ranked(trials)
+        if ranked:
+            lines = [f"  {trials[i].value:.6g}  trial {i}  {_values(trials[i])}" for i in ranked[:LISTED]]
+            log.info("the best by %s:\n%s", self.monitor, "\n".join(lines))
+            folder = self.options.folder / "trials" / str(ranked[0])
+            log.info("the best run is %s; train it again by: %s", folder, self._command(ranked[0]))
+        log.info("page of the search: %s", self.options.folder / "report.html")
+        if ranked:
             return trials[ranked[0]].value
         if trials and all(trial.state.is_finished() for trial in trials):
-            counts = Counter(_state(trial) for trial in trials)
             number = max((i for i, trial in enumerate(trials) if _state(trial) == "fail"), default=len(trials) - 1)
             raise RuntimeError(
                 f"none of {len(trials)} trials of {self.options.name} finished: {counts['fail']} failed,"
@@ -65,20 +76,6 @@ class Results:
         if seconds_left is not None:
             parts.append(f"{_duration(seconds_left)} left")
         log.log(logging.WARNING if _state(trials[number]) == "fail" else logging.INFO, "%s", "; ".join(parts))
-
-    def log_end(self) -> None:
-        """Log the best trials and how to continue."""
-        trials = self.study.trials()
-        counts = Counter(_state(trial) for trial in trials)
-        message = "%s: %d trials: %d finished, %d were pruned, %d failed, %d are running elsewhere"
-        states = ("complete", "pruned", "fail", "running")
-        log.info(message, self.options.name, len(trials), *(counts[state] for state in states))
-        if ranked := self._ranked(trials):
-            lines = [f"  {trials[i].value:.6g}  trial {i}  {_values(trials[i])}" for i in ranked[:LISTED]]
-            log.info("the best by %s:\n%s", self.monitor, "\n".join(lines))
-            folder = self.options.folder / "trials" / str(ranked[0])
-            log.info("the best run is %s; train it again by: %s", folder, self._command(ranked[0]))
-        log.info("page of the search: %s", self.options.folder / "report.html")
 
     def write(self, *, is_last: bool) -> None:
         """Write table, best trial and page; before the last call, slow parts are left out.

@@ -150,9 +150,7 @@ class Search:
             self.results.write(is_last=False)
             log.warning("stopped with %s; run the same command to continue", self._progress())
             raise SystemExit(130) from None
-        self.results.write(is_last=True)
-        self.results.log_end()
-        return self.results.best_value()
+        return self.results.finish()
 
     def _loop(self) -> None:
         log.info("%s: %s", self.options.name, self._progress())

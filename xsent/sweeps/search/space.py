@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from xsent.run.compose import override
+from xsent.text.config_checks import is_number
 
 Value = None | bool | int | float | str
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 Space = Mapping[str, Distribution]  # by dotted config key (recipe.margin) or config group (encoder)
 
-KINDS: dict[str, tuple[Any, tuple[type, ...]]] = {
-    "float": (FloatDistribution, (int, float)),
-    "int": (IntDistribution, (int,)),
-}
+KINDS = {"float": FloatDistribution, "int": IntDistribution}
 
 
 def read_space(space: Mapping[str, Any]) -> dict[str, Distribution]:
@@ -53,13 +50,12 @@ def _distribution(options: dict[str, Any]) -> Distribution:
     kind = options.get("kind", "float")
     if kind not in KINDS:
         raise ValueError(f"kind={kind}: expected float or int")
-    distribution, types = KINDS[kind]
     numbers = {key: options[key] for key in ("low", "high", "step") if options.get(key) is not None}
-    if any(type(value) not in types or not math.isfinite(value) for value in numbers.values()):
+    if not all(is_number(value) and (kind == "float" or isinstance(value, int)) for value in numbers.values()):
         raise ValueError(f"expected numbers of kind {kind}, found {numbers}")
     if not numbers["low"] < numbers["high"]:
         raise ValueError(f"expected low < high, found {numbers}")
-    return distribution(**numbers, log=options.get("log", False))  # type: ignore[no-any-return]
+    return KINDS[kind](**numbers, log=options.get("log", False))
 
 
 def _categorical(choices: Any) -> Distribution:

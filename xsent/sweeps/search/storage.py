@@ -19,8 +19,8 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
 from xsent.reporting.secrets import redact
-from xsent.sweeps.search.options import Options, build_sampler
-from xsent.sweeps.search.space import Value, grid_points
+from xsent.sweeps.search.options import Options, build_optuna
+from xsent.sweeps.search.space import grid_points
 
 RETRY = RetryHeartbeatStaleTrialCallback(inherit_intermediate_values=True)
 SQLITE_TIMEOUT = 120  # seconds to wait for another process that writes
@@ -123,10 +123,11 @@ class SearchStudy:
         """
         trials = self.trials()
         space: dict[str, BaseDistribution] = dict(self.options.space)
-        params: dict[str, Value]
-        if (sampler := build_sampler(self.options, len(trials))) is None:
-            params = grid_points(space)[len(trials)]
+        if self.options.sampler["name"] == "grid":
+            params = grid_points(self.options.space)[len(trials)]
         else:
+            # A sampler of its own for each trial, so that a kill loses no state.
+            sampler = build_optuna("sampler", self.options.sampler, seed=self.options.seed + len(trials))
             scratch = optuna.create_study(direction=self.study.direction, sampler=sampler)
             scratch.add_trials(trials)
             params = scratch.ask(space).params

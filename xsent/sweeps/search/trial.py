@@ -25,7 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from xsent.reporting.secrets import redact
 from xsent.run.single_run import CONFIG, start_worker
-from xsent.sweeps.search.options import build_pruner
+from xsent.sweeps.search.options import build_optuna
 from xsent.sweeps.search.storage import ERROR, PRUNED_AFTER, SEARCH, find_trial_id, latest_attempts, open_storage
 from xsent.sweeps.search.trial_config import data_key
 
@@ -63,7 +63,7 @@ class RunningTrial:
 
     def __post_init__(self) -> None:
         self.database = open_storage(self.storage, self.heartbeat, self.grace_period)
-        self.study = _Study(self.name, self.database, pruner=build_pruner(self.pruner))
+        self.study = _Study(self.name, self.database, pruner=build_optuna("pruner", self.pruner))
         if self.study.user_attrs[SEARCH]["id"] != self.study_id:
             raise RuntimeError(f"the study {self.name} was replaced by another one; nothing is trained")
         self.trial_id = find_trial_id(self.database, self.name, self.attempt)
