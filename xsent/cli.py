@@ -15,18 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xsent.cli_commands import (
-    CONTINUES,
-    run_augment,
-    run_compare,
-    run_distract,
-    run_diverge,
-    run_export,
-    run_filter,
-    run_mine,
-    run_mteb,
-    run_noise,
-)
+from xsent import cli_commands as commands
 from xsent.cli_options import job_options
 
 log = logging.getLogger("xsent")
@@ -123,7 +112,7 @@ def _output(metavar: str, about: str) -> Argument:
 COMMANDS = {
     "mine": Command(
         "Find translations among the sentences of two files; a killed run continues.",
-        run_mine,
+        commands.run_mine,
         [
             _path("source", "SOURCE", "source sentences, one per line (UTF-8, plain or .gz)"),
             _path("target", "TARGET", "target sentences, same format; neither file has to fit in memory"),
@@ -131,11 +120,11 @@ COMMANDS = {
         ],
         "encoder.path=/models/labse or cells.probes=128",
         exclusive=("encoder", "ckpt"),
-        interrupted=CONTINUES,
+        interrupted=commands.CONTINUES,
     ),
     "augment": Command(
         "Make hard negatives of English sentences for xSIM++: one small change of meaning each.",
-        run_augment,
+        commands.run_augment,
         [
             _path("source", "ENGLISH", "sentences, one per line (UTF-8, plain or .gz)"),
             _output("PREFIX", "for NAME.dev: writes PREFIX_augmented.dev and PREFIX_errtype.dev.json"),
@@ -144,7 +133,7 @@ COMMANDS = {
     ),
     "noise": Command(
         "Make user-generated text from clean sentences: typos, abbreviations, slang.",
-        run_noise,
+        commands.run_noise,
         [
             _path("source", "IN", "sentences, one per line (UTF-8, plain or .gz)"),
             _output("OUT", "a noisy sentence for each, plain or .gz"),
@@ -154,7 +143,7 @@ COMMANDS = {
     ),
     "diverge": Command(
         "Make pairs that differ in meaning from clean translations, with labels of the words that differ.",
-        run_diverge,
+        commands.run_diverge,
         [
             _path(
                 "inputs",
@@ -169,11 +158,11 @@ COMMANDS = {
             _path("--align", "FILE", "word alignments in Pharaoh format, one line per pair, from 0, instead of IN"),
         ],
         "filter.min_distance=0 or annotator.models=/models/stanza",
-        interrupted=CONTINUES,
+        interrupted=commands.CONTINUES,
     ),
     "filter": Command(
         "Score the pairs of a bitext for divergence in meaning and tag the divergent words; a killed run continues.",
-        run_filter,
+        commands.run_filter,
         [
             _path("bitext", "BITEXT", "tab-separated columns, UTF-8, plain or .gz"),
             _output("SCORED", "the same rows with score, probability, verdict and divergent words; plain or .gz"),
@@ -181,11 +170,11 @@ COMMANDS = {
             _path("--html", "PAGE", "HTML page of sampled pairs with the divergent words marked"),
         ],
         "sample.random=2000 or page.rows=50",
-        interrupted=CONTINUES,
+        interrupted=commands.CONTINUES,
     ),
     "distract": Command(
         "Make near-copies of sentences with another meaning, by rules or by a language model.",
-        run_distract,
+        commands.run_distract,
         [
             _text(
                 "inputs",
@@ -209,7 +198,7 @@ COMMANDS = {
     ),
     "export": Command(
         "Export a trained encoder to a folder for sentence-transformers, checked in a fresh process.",
-        run_export,
+        commands.run_export,
         [
             _text("trained", "RUN", "run folder or checkpoint file", nargs="?"),
             _output("FOLDER", "new folder; of a run with heads the meaning embeddings"),
@@ -219,7 +208,7 @@ COMMANDS = {
     ),
     "mteb": Command(
         "Score a run or an encoder on MTEB tasks; finished tasks are not computed again.",
-        run_mteb,
+        commands.run_mteb,
         [
             _text("ckpt", "RUN", "run folder or checkpoint file", nargs="?"),
             _text("--tasks", "TASK", "names of MTEB tasks, and of local ones (--list)", nargs="+", default=[]),
@@ -232,7 +221,7 @@ COMMANDS = {
     ),
     "compare": Command(
         "Compare runs: metrics with their differences from the first run, curves, plots and config differences.",
-        run_compare,
+        commands.run_compare,
         [
             _path("runs", "RUN", "run folders of train.py or evaluate.py", nargs="+"),
             _output("FILE", "HTML page; replaces the page of an earlier comparison"),

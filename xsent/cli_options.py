@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import yaml
@@ -82,7 +83,9 @@ def _file_options(text: str, prefix: str) -> Iterator[Option]:
         match = COMMENT.match(comment)
         if mark and match:
             flag, metavar, about = match.groups()
-            about = " ".join([about, *_continuation(lines[number + 1 :], f"{'':{len(before)}}{mark}")])
+            start = f"{'':{len(before)}}{mark}"  # of the next lines of the comment
+            following = takewhile(lambda line, start=start: line.startswith(start), lines[number + 1 :])
+            about = " ".join([about, *(line.removeprefix(start) for line in following)])
             yield Option(
                 key=prefix + ".".join(path),
                 flag=flag or f"--{path[-1].replace('_', '-')}",
@@ -102,11 +105,3 @@ def _keys(node: yaml.Node, *path: str) -> Iterator[tuple[tuple[str, ...], int, y
             else:
                 yield (*path, key.value), key.start_mark.line, value
                 yield from _keys(value, *path, key.value)
-
-
-def _continuation(lines: list[str], start: str) -> Iterator[str]:
-    """The comments of the next lines that start in the same column."""
-    for line in lines:
-        if not line.startswith(start):
-            return
-        yield line[len(start) :]

@@ -29,20 +29,12 @@ SPACES = {"original": "original", "semantic": "meaning", "language": "language"}
 
 
 def study(tmp_path: Path, *overrides: str) -> Output:
-    arguments = [
-        "experiment=oracle/table8",
-        f"data.root={tmp_path / 'toy'}",
-        f"runs_dir={tmp_path}",
-        f"cache_dir={tmp_path / 'cache'}",
-        "data.global_batch_size=64",
-        "data.valid_share=0.1",
-        "data.test_share=0.1",
-        "trainer.max_epochs=2",
-        "trainer.enable_progress_bar=false",
-        "logger=none",
-        *overrides,
-    ]
-    return run_script(ROOT / "train.py", arguments, tmp_path)
+    arguments = (
+        f"experiment=oracle/table8 data.root={tmp_path / 'toy'} runs_dir={tmp_path} cache_dir={tmp_path / 'cache'}"
+        " data.global_batch_size=64 data.valid_share=0.1 data.test_share=0.1"
+        " trainer.max_epochs=2 trainer.enable_progress_bar=false logger=none"
+    )
+    return run_script(ROOT / "train.py", [*arguments.split(), *overrides], tmp_path)
 
 
 def table(tmp_path: Path) -> list[dict[str, str]]:

@@ -15,7 +15,7 @@ Value = None | bool | int | float | str
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 Space = Mapping[str, Distribution]  # by dotted config key (recipe.margin) or config group (encoder)
 
-KINDS = {"float": FloatDistribution, "int": IntDistribution}
+KINDS: dict[str, type[FloatDistribution | IntDistribution]] = {"float": FloatDistribution, "int": IntDistribution}
 
 
 def read_space(space: Mapping[str, Any]) -> dict[str, Distribution]:
