@@ -20,7 +20,7 @@ import torch
 from tqdm import tqdm
 
 from xsent import __version__
-from xsent.atomic import atomic_path, atomic_write
+from xsent.atomic import atomic_path, atomic_write, write_text
 from xsent.batch import Embedder
 from xsent.evaluation.mteb.compare import compare
 from xsent.evaluation.mteb.local_tasks import local_digest, local_task
@@ -128,7 +128,9 @@ def score_tasks(
     check_folder(output)
     prepared = [_prepare(task, root=root, download=download) for task in tasks]
     meta = model_meta(embedder, name=name, space=space)
-    claim_folder(output)
+    if not (output / MARKER).is_file():
+        about = {"made_by": "xsent mteb", "results": "results/<model>/<digest>/<task>.json"}
+        write_text(output / MARKER, json.dumps(about, indent=1))
     scoring = _Scoring(output, meta, numpy_encode(embedder, space))
     rows: list[Row] = []
     bar = tqdm(prepared, unit=" tasks", disable=len(prepared) < 2)
@@ -171,13 +173,6 @@ def check_folder(output: Path) -> None:
         )
 
 
-def claim_folder(output: Path) -> None:
-    """Create the folder and mark it as one of this job."""
-    if not (output / MARKER).is_file():
-        with atomic_write(output / MARKER) as file:
-            json.dump({"made_by": "xsent mteb", "results": "results/<model>/<digest>/<task>.json"}, file, indent=1)
-
-
 class _Scoring:
     """The part of the results folder that belongs to one model."""
 
@@ -202,10 +197,12 @@ class _Scoring:
             log.info("%s: computed again, as another %s scored it before", task.name, changed)
         cache = CachedEncoding(self.encode)  # the embeddings of local tasks, for our figures
         result = self._run(task, cache)
-        self._write_result(result, result_path)
+        write_text(result_path.with_name("model_meta.json"), json.dumps(self.meta.to_dict(), default=str, indent=1))
+        with atomic_path(result_path) as temporary:
+            result.to_disk(temporary)
         rows = self._rows(task, result, cache)
-        with atomic_write(record) as file:
-            json.dump({"key": key, "absent": list(task.missing), "rows": rows}, file, indent=1)
+        content = {"key": key, "absent": list(task.missing), "rows": rows}
+        write_text(record, json.dumps(content, indent=1))
 
     def _run(self, task: PreparedTask, cache: CachedEncoding) -> Any:
         task.load()
@@ -218,13 +215,6 @@ class _Scoring:
             results = mteb.evaluate(model, task.task, cache=None, co2_tracker=False, show_progress_bar=False)
         task.task.unload_data()
         return results.task_results[0]
-
-    def _write_result(self, result: Any, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path.with_name("model_meta.json")) as file:
-            json.dump(self.meta.to_dict(), file, default=str, indent=1)
-        with atomic_path(path) as temporary:
-            result.to_disk(temporary)
 
     def _rows(self, task: PreparedTask, result: Any, cache: CachedEncoding) -> list[Row]:
         cells: list[tuple[object, ...]] = []
@@ -265,8 +255,8 @@ class _Scoring:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-        with atomic_write(self.folder / "comparison.md") as file:
-            file.write(markdown(rows, title=f"{self.meta.name}, {_short(self.meta.revision)}", notes=notes))
+        title = f"{self.meta.name}, {_short(self.meta.revision)}"
+        write_text(self.folder / "comparison.md", markdown(rows, title=title, notes=notes))
         return rows
 
 

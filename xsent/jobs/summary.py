@@ -9,13 +9,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from xsent import __version__
-from xsent.atomic import atomic_write
+from xsent.atomic import write_text
 
 
 def write_summary(output: Path, content: Mapping[str, object]) -> None:
     """Write ``<output>.summary.json``."""
-    with atomic_write(summary_path(output)) as file:
-        file.write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    write_text(summary_path(output), json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def summary_path(output: Path) -> Path:

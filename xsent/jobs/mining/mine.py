@@ -39,7 +39,6 @@ from xsent.similarity import unit
 
 log = logging.getLogger(__name__)
 
-HEADER = "score\tsource_line\ttarget_line\tsource\ttarget\n"
 SIDES = ("source", "target")
 
 
@@ -308,7 +307,7 @@ def write_pairs(output: Path, pairs: MinedPairs, source: Sentences, target: Sent
     """Write the pairs as TSV; a tab inside a sentence becomes a space."""
     lines = source.line_numbers(), target.line_numbers()
     with atomic_write(output) as out:
-        out.write(HEADER)
+        out.write("score\tsource_line\ttarget_line\tsource\ttarget\n")
         for score, i, j in zip(*(column.tolist() for column in pairs), strict=True):
             texts = (text.replace("\t", " ") for text in (source[i], target[j]))
             out.write("\t".join([f"{score:.6f}", str(lines[0][i]), str(lines[1][j]), *texts]) + "\n")
