@@ -114,13 +114,12 @@ def _check_trainable_left(encoder: Encoder, frozen: list[nn.Parameter]) -> None:
     frozen_ids = set(map(id, frozen))
     if any(parameter.requires_grad and id(parameter) not in frozen_ids for parameter in encoder.parameters()):
         return
-    if getattr(encoder, "transformer", None) is None:
-        raise ValueError(
-            f"encoder {encoder.name} has only word embeddings, so no parameter would be left to train:"
-            " set recipe.freeze.embeddings=none"
-        )
+    if hasattr(encoder, "transformer"):
+        option = f"recipe.freeze.layers={len(_blocks(encoder))}"
+        raise ValueError(f"{option}: no parameter of encoder {encoder.name} would be left to train")
     raise ValueError(
-        f"recipe.freeze.layers={len(_blocks(encoder))}: no parameter of encoder {encoder.name} would be left to train"
+        f"encoder {encoder.name} has only word embeddings, so no parameter would be left to train:"
+        " set recipe.freeze.embeddings=none"
     )
 
 

@@ -218,10 +218,7 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
 class SentenceRecipe(Recipe[D]):
     """A recipe for sentence vectors: trains an encoder, or heads on a frozen one."""
 
-    @property
-    @abstractmethod
-    def spaces(self) -> Sequence[str]:
-        """Names of the vectors of a sentence."""
+    spaces: ClassVar[Sequence[str]]  # names of the vectors of a sentence
 
     @abstractmethod
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:

@@ -56,6 +56,7 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
     """
 
     data_class = BitextData
+    spaces = SPACES
 
     encoder: Encoder  # frozen; embeds every sentence once before training
     host: str  # `dream` or `meat`; `optimizer` makes a second optimizer for MEAT's discriminator
@@ -83,10 +84,6 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         # MEAT's discriminator gets its gradient without DDP, the same on every rank.
         unshared = ["classifier.weight", "classifier.bias"]
         self._ddp_params_and_buffers_to_ignore = unshared if self.host == "meat" else []
-
-    @property
-    def spaces(self) -> Sequence[str]:
-        return SPACES
 
     def prepare(self, data: BitextData, store: EmbeddingStore) -> None:
         self.classifier = nn.Linear(self.encoder.dim, len(data.language_codes))

@@ -29,6 +29,8 @@ class EncoderRecipe(SentenceRecipe[D]):
         ValueError: ``micro_batch_size`` is less than 1, or ``freeze`` does not fit the encoder.
     """
 
+    spaces = ("original",)
+
     encoder: Encoder  # to train
     # `embeddings` and `layers` for `xsent.models.freezing.freeze`; `field()`, since Lightning's method would be the
     # default.
@@ -55,10 +57,6 @@ class EncoderRecipe(SentenceRecipe[D]):
     def prepare(self, data: Any, store: EmbeddingStore) -> None:
         self.encoder.fit_tokenizer(data.training_sentences(self.tokenizer_sentences))
         data.tokenize(self.encoder)
-
-    @property
-    def spaces(self) -> Sequence[str]:
-        return ("original",)
 
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
         return {"original": self.encoder.encode(sentences, progress=progress)}

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -207,7 +207,12 @@ def find_swaps(sets: Sequence[ClsdSet], tagger: Tagger) -> list[SwapSet]:
     """Find and tag distractors that differ from their original in exactly one token; one set per direction with any."""
     changes: dict[tuple[str, str], list[_TokenChange]] = {}
     for clsd in sets:
-        changes.setdefault((clsd.source_lang, clsd.target_lang), []).extend(_find_changes(clsd))
+        of_direction = changes.setdefault((clsd.source_lang, clsd.target_lang), [])
+        for id_, source, target, distractors in zip(clsd.ids, clsd.source, clsd.target, clsd.distractors, strict=True):
+            for number, distractor in enumerate(distractors, start=1):
+                change = find_single_token_change(target, distractor)
+                if change is not None:
+                    of_direction.append(_TokenChange(f"{clsd.name}/{id_}/{number}", source, target, distractor, change))
     swaps = {
         direction: direction_swaps
         for direction, direction_changes in changes.items()
@@ -219,11 +224,11 @@ def find_swaps(sets: Sequence[ClsdSet], tagger: Tagger) -> list[SwapSet]:
     targets = Counter(target for _, target in swaps)
     annotators = {target: tagger(language=target) for target in targets}  # all, before any is used
     swap_sets = []
-    for (source, target), direction_swaps in swaps.items():
-        name = target if targets[target] == 1 else f"{source}-{target}"
-        additions = len(changes[source, target]) - len(direction_swaps)
+    for (source_lang, target_lang), direction_swaps in swaps.items():
+        name = target_lang if targets[target_lang] == 1 else f"{source_lang}-{target_lang}"
+        additions = len(changes[source_lang, target_lang]) - len(direction_swaps)
         tagged = [(swap.target, swap.change) for swap in direction_swaps]
-        tags = tag_swaps(tagged, target, annotators[target], progress=rank() == 0)
+        tags = tag_swaps(tagged, target_lang, annotators[target_lang], progress=rank() == 0)
         if unknown := sorted(set(tags).difference(UNIVERSAL_TAGS)):
             raise ValueError(
                 f"{name}: expected universal parts of speech such as NOUN of the tagger, found {unknown[0]!r}"
@@ -235,24 +240,16 @@ def find_swaps(sets: Sequence[ClsdSet], tagger: Tagger) -> list[SwapSet]:
         swap_sets.append(
             SwapSet(
                 name=name,
-                source_lang=source,
-                target_lang=target,
+                source_lang=source_lang,
+                target_lang=target_lang,
                 source=[swap.source for swap in direction_swaps],
                 target=[swap.target for swap in direction_swaps],
                 swapped=[swap.swapped for swap in direction_swaps],
                 tags=tags,
                 equivalent=[-1] * len(direction_swaps),
                 ids=[swap.id for swap in direction_swaps],
-                words=[swapped_words(swap.change, target) for swap in direction_swaps],
+                words=[swapped_words(swap.change, target_lang) for swap in direction_swaps],
                 additions=additions,
             )
         )
     return swap_sets
-
-
-def _find_changes(clsd: ClsdSet) -> Iterator[_TokenChange]:
-    for index, source, target, distractors in zip(clsd.ids, clsd.source, clsd.target, clsd.distractors, strict=True):
-        for number, distractor in enumerate(distractors, start=1):
-            change = find_single_token_change(target, distractor)
-            if change is not None:
-                yield _TokenChange(f"{clsd.name}/{index}/{number}", source, target, distractor, change)
