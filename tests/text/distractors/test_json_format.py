@@ -35,6 +35,7 @@ def test_distractors_and_notes_may_be_absent() -> None:
             r"f:3: expected distractors of one of the texts \(deu, fra\), found some in spa",
         ),
         ({"distractors": {"deu": []}}, r"f:3: expected a list of distractors in deu, found \[\]"),
+        ({"distractors": {"deu": "Er geht."}}, r"f:3: expected a list of distractors in deu, found 'Er geht\.'"),
         ({"distractors": {"deu": ["Er kommt."]}}, r"f:3: distractor 1 in deu equals the text itself: 'Er kommt\.'"),
         ({"distractors": {"deu": ["Er geht.", "Er geht."]}}, r"f:3: expected different distractors in deu"),
         ({"distractors": {"deu": ["Er geht.", 5]}}, r"f:3: distractor 2 in deu: expected text, found 5"),
@@ -54,12 +55,8 @@ def test_distractors_may_be_equal_where_that_is_said_and_nothing_else_is_let_thr
     equal = ("Er kommt.", "Er geht.", "Er geht.")
     row = ROW._replace(distractors={"deu": equal}, notes={"deu": ("a", "b", "c")})
     assert from_json(to_json(row), "f:3", distinct=False) == row
-    for distractors, message in (
-        ([], r"f:3: expected a list of distractors in deu, found \[\]"),
-        ([" "], r"f:3: distractor 1 in deu: expected text, found ' '"),
-        ("Er geht.", r"f:3: expected a list of distractors in deu, found 'Er geht\.'"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    for distractors in ([], [" "], "Er geht."):
+        with pytest.raises(ValueError, match=r"f:3: .*expected .* found"):
             from_json(json.dumps(row._asdict() | {"distractors": {"deu": distractors}}), "f:3", distinct=False)
 
 

@@ -21,21 +21,8 @@ SENTENCES = [
     "I am sure they are not coming on Monday, they're busy until Sept. 5 because it is my birthday.",
     "We definitely received it the day before yesterday.",
 ]
-ODD = [
-    "",
-    " ",
-    "\t",
-    "x",
-    "😀🎉👩‍👩‍👧",
-    "مرحبا بالعالم",
-    "你好，世界。",
-    "one\u2028two",
-    "a\tb",
-    "I",
-    "'",
-    "...",
-    "\u00a0",
-]
+ODD = ["", " ", "\t", "x", "😀🎉👩‍👩‍👧", "مرحبا بالعالم", "你好，世界。"]
+ODD += ["one\u2028two", "a\tb", "I", "'", "...", "\u00a0"]
 
 
 VALUES = yaml.safe_load((ROOT / "conf/job/noise/default.yaml").read_text(encoding="utf-8")) | {"seed": 0}
@@ -193,7 +180,7 @@ def test_odd_sentences_stay_sentences(transform: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("transform", [name for name in TRANSFORMATIONS if name not in ("spac", "abr1")])
-@pytest.mark.parametrize("sentence", ["😀🎉👩‍👩‍👧", "مرحبا بالعالم", "你好，世界。"])
+@pytest.mark.parametrize("sentence", ODD[4:7])
 def test_other_scripts_pass_unless_white_space_is_meant(transform: str, sentence: str) -> None:
     assert noiser(transform=transform)(sentence, 0).text == sentence
 

@@ -133,41 +133,30 @@ def test_nothing_is_said_of_a_language_that_cannot_be_told(language: str, text: 
     assert parse_distractors(f"1. {distractor}", Text(language, text), 1, RULES) == (distractor,)
 
 
-def test_two_texts_that_read_the_same_fold_to_the_same() -> None:
-    assert fold("Straße, 5 km") == fold("STRASSE 5 ㎞!")
-    assert fold("Er kommt nicht.") != fold("Er kommt nie.")
-    assert fold("कि") != fold("की")  # vowel signs are marks, and letters to who reads them
-
-
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("first", "second", "are_equal"),
     [
-        ("Es gab 1.5 Punkte.", "Es gab 15 Punkte."),
-        ("Es waren -5 Grad.", "Es waren 5 Grad."),
-        ("Es waren −5 Grad.", "Es waren +5 Grad."),
-        ("Es stand 2:1.", "Es stand 21."),
-        ("Von 5-7 Leuten.", "Von 57 Leuten."),
-        ("Es kostet $5.", "Es kostet €5."),
-        ("Um 5% mehr.", "Um 5 mehr."),
+        ("Es gab 1.5 Punkte.", "Es gab 15 Punkte.", False),  # a sign of a number
+        ("Es waren -5 Grad.", "Es waren 5 Grad.", False),
+        ("Es waren −5 Grad.", "Es waren +5 Grad.", False),
+        ("Es stand 2:1.", "Es stand 21.", False),
+        ("Von 5-7 Leuten.", "Von 57 Leuten.", False),
+        ("Es kostet $5.", "Es kostet €5.", False),
+        ("Um 5% mehr.", "Um 5 mehr.", False),
+        ("Er kommt nicht.", "Er kommt nie.", False),
+        ("कि", "की", False),  # vowel signs are marks, and letters to who reads them
+        ("Straße, 5 km", "STRASSE 5 ㎞!", True),
+        ("Das war 1998.", "Das war 1998", True),  # punctuation
+        ("Er (5) kam 3 - 4 Mal.", "Er 5, kam 3 4 Mal", True),
+        ("Es waren −5 Grad.", "Es waren -5 Grad", True),
+        ("Von 5–7 Leuten.", "Von 5-7 Leuten.", True),
+        ("Die U-Bahn, Covid-19 -", "Die UBahn Covid 19", True),
     ],
 )
-def test_numbers_that_differ_by_a_sign_alone_do_not_read_the_same(first: str, second: str) -> None:
-    assert fold(first) != fold(second)
-    assert parse_distractors(f"1. {first}", Text("und", second), 1, Rules(3.0, None)) == (first,)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("Das war 1998.", "Das war 1998"),
-        ("Er (5) kam 3 - 4 Mal.", "Er 5, kam 3 4 Mal"),
-        ("Es waren −5 Grad.", "Es waren -5 Grad"),
-        ("Von 5–7 Leuten.", "Von 5-7 Leuten."),
-        ("Die U-Bahn, Covid-19 -", "Die UBahn Covid 19"),
-    ],
-)
-def test_punctuation_that_is_of_no_number_is_not_read(first: str, second: str) -> None:
-    assert fold(first) == fold(second)
+def test_texts_that_read_the_same_fold_to_the_same(first: str, second: str, are_equal: bool) -> None:
+    assert (fold(first) == fold(second)) is are_equal
+    if not are_equal:
+        assert parse_distractors(f"1. {first}", Text("und", second), 1, Rules(3.0, None)) == (first,)
 
 
 def test_nearly_all_released_answers_would_do(shared_data: Path) -> None:

@@ -186,25 +186,13 @@ def test_another_model_prompt_or_parameter_is_another_question(maker: Maker, end
 
 PROGRAM = """
 import json, sys
-from xsent.text.distractors.llm.answers import Rules
-from xsent.text.distractors.llm.client import Patience
-from xsent.text.distractors.llm.maker import LlmMaker
-from xsent.text.distractors.llm.budget import Prices
+from xsent.run import build
 from xsent.text.distractors.protocol import Request
 
 config, rows = json.loads(sys.argv[1])
-for name, kind in (("rules", Rules), ("patience", Patience), ("prices", Prices)):
-    config[name] = kind(**config[name])
-for result in LlmMaker(**config).make([Request(*row) for row in rows], progress=False):
+for result in build(config).make([Request(*row) for row in rows], progress=False):
     print(result.request.id, flush=True)
 """
-
-
-def _bare(config: dict[str, object]) -> dict[str, object]:
-    """A config without the names of its classes."""
-    return {
-        name: _bare(value) if isinstance(value, dict) else value for name, value in config.items() if name != "_target_"
-    }
 
 
 def test_a_run_that_is_interrupted_leaves_a_ledger_with_which_it_continues(
@@ -215,7 +203,7 @@ def test_a_run_that_is_interrupted_leaves_a_ledger_with_which_it_continues(
     model = maker(concurrency=1)
     config = {**published, "model": "model-1", "base_url": endpoint.url, "concurrency": 1, "ledger": str(model.ledger)}
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, json.dumps([_bare(config), requests(2)])],
+        [sys.executable, "-c", PROGRAM, json.dumps([config, requests(2)])],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
