@@ -9,8 +9,19 @@ from xsent.text.annotation.moses_tokenizer import moses_words
 pytest.importorskip("sacremoses", reason="pip install 'xsent[divergence]'")
 
 
-def test_quotes_dashes_and_dots_become_ascii_before_tokenization() -> None:
-    assert moses_words("“Don’t” – she said…", "eng") == ('"', "Don", "'t", '"', "-", "she", "said", "...")
+@pytest.mark.parametrize(
+    ("text", "language", "words"),
+    [
+        ("“Don’t” – she said…", "eng", ('"', "Don", "'t", '"', "-", "she", "said", "...")),  # first to ASCII
+        ("M. Dupont dort.", "fra", ("M.", "Dupont", "dort", ".")),  # only an abbreviation keeps its dot
+        ("A&B <b> | [x] d'y", "eng", ("A", "&", "B", "<", "b", ">", "|", "[", "x", "]", "d", "'y")),  # not for HTML
+        ("cafe\u0301 noir", "fra", ("café", "noir")),  # an accent that stands apart
+        ("one\ttwo\u2028three\u200b fo\u00adur", "eng", ("one", "two", "three", "four")),  # invisible characters
+        *((text, "fra", ()) for text in ("", "  ", "\u00a0", "\u200b\n")),
+    ],
+)
+def test_sentences_are_normalised_and_tokenized(text: str, language: str, words: tuple[str, ...]) -> None:
+    assert moses_words(text, language) == words
 
 
 def test_each_language_has_its_own_rules() -> None:
@@ -20,27 +31,6 @@ def test_each_language_has_its_own_rules() -> None:
     # So does the sign between thousands: Moses writes what it takes for the one of the language.
     assert moses_words("1\u00a0000 km", "fra") == ("1,000", "km")
     assert moses_words("1\u00a0000 km", "eng") == ("1.000", "km")
-
-
-def test_an_abbreviation_keeps_its_dot_and_the_last_word_does_not() -> None:
-    assert moses_words("M. Dupont dort.", "fra") == ("M.", "Dupont", "dort", ".")
-
-
-def test_no_sign_is_escaped_for_html() -> None:
-    assert moses_words("A&B <b> | [x] d'y", "eng") == ("A", "&", "B", "<", "b", ">", "|", "[", "x", "]", "d", "'y")
-
-
-def test_an_accent_that_stands_apart_joins_its_letter() -> None:
-    assert moses_words("cafe\u0301 noir", "fra") == ("café", "noir")
-
-
-def test_invisible_characters_are_removed_and_words_stay_separate() -> None:
-    assert moses_words("one\ttwo\u2028three\u200b fo\u00adur", "eng") == ("one", "two", "three", "four")
-
-
-@pytest.mark.parametrize("text", ["", "  ", "\u00a0", "\u200b\n"])
-def test_a_blank_sentence_has_no_words(text: str) -> None:
-    assert moses_words(text, "fra") == ()
 
 
 def test_no_word_is_empty_or_has_white_space_inside_whatever_the_sign() -> None:

@@ -54,14 +54,10 @@ def test_pairs_are_read_without_the_lines_of_multi_word_tokens_and_empty_nodes(t
     assert (second.origin, second.links, second.target_tags) == ("", (), ())
 
 
-def test_line_ends_of_windows_and_a_missing_last_blank_line_change_nothing(tmp_path: Path) -> None:
+def test_line_ends_of_windows_missing_last_blank_lines_and_byte_order_marks_change_nothing(tmp_path: Path) -> None:
     plain = list(read_annotated(*written(tmp_path)))
     windows = [text.rstrip("\n").replace("\n", "\r\n") for text in (ENGLISH, FRENCH)]
     assert list(read_annotated(*written(tmp_path, *windows))) == plain
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
-    plain = list(read_annotated(*written(tmp_path)))
     assert list(read_annotated(*written(tmp_path, "\ufeff" + ENGLISH, "\ufeff" + FRENCH, "\ufeff" + LINKS))) == plain
 
 
@@ -116,14 +112,11 @@ def test_links_that_do_not_fit_are_named_with_their_line(tmp_path: Path, links: 
         list(read_annotated(*written(tmp_path, links=links)))
 
 
-def test_broken_utf8_is_named_with_its_line(tmp_path: Path) -> None:
+def test_broken_utf8_and_a_missing_file_are_named(tmp_path: Path) -> None:
     path = tmp_path / "broken.conllu"
     path.write_bytes(ENGLISH.encode().replace(b"dog", b"d\xffg"))
     with pytest.raises(ValueError, match=r"broken.conllu:5: expected UTF-8, found byte 0xff"):
         list(read_conllu(path))
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.conllu: expected a text file"):
         list(read_conllu(tmp_path / "none.conllu"))
 

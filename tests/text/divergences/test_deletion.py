@@ -24,20 +24,15 @@ def test_candidates_equal_the_reference(fixtures_dir: Path) -> None:
         assert candidate_spans(heads, allow_half=allow_half) == expected
 
 
-def test_half_of_the_sentence_is_deleted_only_in_the_released_variant() -> None:
+def test_spans_have_no_gap_and_half_of_the_sentence_only_in_the_released_variant() -> None:
     # Of eight words the last four are a subtree, and within it the last two.
     heads = [-1, 0, 0, 0, 0, 4, 4, 6]
     assert candidate_spans(heads, allow_half=False) == [(6, 8)]
     assert candidate_spans(heads, allow_half=True) == [(4, 8), (6, 8)]
-
-
-def test_less_than_half_of_an_odd_number_of_words_is_the_half_rounded_down() -> None:
+    # Less than half of an odd number of words is the half rounded down.
     assert candidate_spans([-1, 0, 0, 0, 3], allow_half=False) == [(3, 5)]
     assert candidate_spans([-1, 0, 1, 2, 2], allow_half=False) == []
-
-
-def test_a_subtree_with_a_gap_stays() -> None:
-    # "b" and "d" belong together, "c" between them does not.
+    # A subtree with a gap stays: "b" and "d" belong together, "c" between them does not.
     assert candidate_spans([-1, 0, 0, 1, 0, 0], allow_half=False) == []
 
 

@@ -46,11 +46,8 @@ def test_aligned_words_are_changed_without_limit_of_place_or_number() -> None:
     assert result.target_labels == ("CHA", "O", "O", "CHA")
 
 
-def test_a_phrase_in_other_capitals_is_no_other_phrase() -> None:
+def test_a_phrase_in_other_capitals_is_no_other_phrase_and_short_sentences_have_none() -> None:
     assert replace(CAT, [annotated("The Cat", "X", tags="D N", key="b")], SOURCE) == {Reason.NO_PHRASE}
-
-
-def test_short_sentences_have_no_phrase() -> None:
     assert replace(annotated("a b c", "u"), [], SOURCE) == {Reason.TOO_SHORT}
 
 
@@ -102,9 +99,6 @@ def test_the_inventory_is_that_of_a_plain_search(real_pairs: list[AnnotatedPair]
     assert not inventory.find(("NN",))
     assert not inventory.find(("NN", "NO SUCH TAG"))
     assert not inventory.find(sample[0].tags[:5])
-
-
-def test_an_empty_inventory_has_nothing() -> None:
     assert not PhraseInventory([], longest=3).find(("X", "X"))
 
 

@@ -28,21 +28,16 @@ def test_pairs_equal_the_reference(fixtures_dir: Path) -> None:
                 assert y in [LETTERS[letter] for letter in expected.split("|")]
 
 
-def test_the_coarser_kinds_of_a_ranking_are_drawn_by_two_fair_coins() -> None:
+def test_balanced_pairs_and_the_coarser_kinds_of_a_ranking_are_drawn_uniformly() -> None:
     rng = Random(0)
-    drawn = [tuple(y for x, y in ranking_pairs(FOUR, rng) if x != "seed") for _ in range(4000)]
-    for outcome in set(drawn):
-        # A quarter each; 0.0068 is the standard deviation of the share.
-        assert abs(drawn.count(outcome) / 4000 - 0.25) < 0.035
-    assert len(set(drawn)) == 4
-
-
-def test_the_kind_of_a_balanced_pair_is_drawn_uniformly() -> None:
-    rng = Random(0)
-    drawn = [balanced_pairs(FOUR, rng)[0] for _ in range(4000)]
-    assert set(drawn) == {("seed", kind) for kind in FOUR}
-    for pair in set(drawn):
-        assert abs(drawn.count(pair) / 4000 - 0.25) < 0.035
+    balanced = [balanced_pairs(FOUR, rng)[0] for _ in range(4000)]
+    assert set(balanced) == {("seed", kind) for kind in FOUR}
+    coarse = [tuple(y for x, y in ranking_pairs(FOUR, rng) if x != "seed") for _ in range(4000)]
+    assert len(set(coarse)) == 4
+    for drawn in (balanced, coarse):
+        for outcome in set(drawn):
+            # A quarter each; 0.0068 is the standard deviation of the share.
+            assert abs(drawn.count(outcome) / 4000 - 0.25) < 0.035
 
 
 def test_lexical_substitutions_alone_are_ranked_below_the_seed_only() -> None:
@@ -53,9 +48,11 @@ def test_lexical_substitutions_alone_are_ranked_below_the_seed_only() -> None:
     ]
 
 
-def test_a_seed_without_divergences_gives_no_pairs() -> None:
+def test_a_seed_without_divergences_or_with_the_coarse_ones_of_comparisons_gives_no_pairs() -> None:
     rng = Random(0)
-    assert ranking_pairs([], rng) == balanced_pairs([], rng) == concatenation_pairs([]) == single_pairs([], FOUR) == []
+    for kinds in ([], ["uneven", "insert"]):
+        assert ranking_pairs(kinds, rng) == balanced_pairs(kinds, rng) == concatenation_pairs(kinds) == []
+    assert single_pairs([], FOUR) == []
 
 
 def test_single_kinds_are_requested_and_available() -> None:
@@ -64,8 +61,3 @@ def test_single_kinds_are_requested_and_available() -> None:
     assert single_pairs(FOUR[:3], ["particularization", "generalization"]) == [("seed", "particularization")]
     with pytest.raises(ValueError, match=r"found \['lexical'\]"):
         single_pairs(FOUR, ["lexical"])
-
-
-def test_the_coarse_generators_stay_out_of_the_other_schemes() -> None:
-    coarse = ["uneven", "insert"]
-    assert concatenation_pairs(coarse) == balanced_pairs(coarse, Random(0)) == ranking_pairs(coarse, Random(0)) == []

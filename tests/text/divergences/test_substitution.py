@@ -55,12 +55,9 @@ def test_single_lower_case_descendants_particularise(small_wordnet: WordNet, wor
     assert released.candidates("animal", "n", PARTICULAR) == {"poodle", "teddy"}
 
 
-def test_inflected_words_are_found_and_are_no_candidates_of_themselves(small_wordnet: WordNet) -> None:
-    assert small_wordnet.candidates("Dogs", "n", GENERAL) == {"animal", "beast"}
+def test_inflected_words_are_found_and_adjectives_and_unknown_words_have_no_candidates(small_wordnet: WordNet) -> None:
+    assert small_wordnet.candidates("Dogs", "n", GENERAL) == {"animal", "beast"}  # none is the word itself
     assert small_wordnet.candidates("went", "v", PARTICULAR) == {"walk"}
-
-
-def test_adjectives_and_unknown_words_have_no_candidates(small_wordnet: WordNet) -> None:
     assert small_wordnet.candidates("weak", "a", GENERAL) == set()
     assert small_wordnet.candidates("xyzzy", "n", PARTICULAR) == set()
     assert small_wordnet.candidates("dog", "v", GENERAL) == set()
@@ -88,11 +85,6 @@ def test_the_corpus_of_nltk_is_found_unpacked_and_as_downloaded(
     monkeypatch.setattr(data, "path", [str(tmp_path)])
     wordnet = WordNet(folder=None, levels_up=2, levels_down=1, senses=None)
     assert wordnet.candidates("dog", "n", PARTICULAR) == {"poodle", "teddy"}
-
-
-def test_levels_begin_at_one() -> None:
-    with pytest.raises(ValueError, match=r"wordnet.levels_up=0: expected an integer of at least 1"):
-        WordNet(folder=None, levels_up=0, levels_down=1, senses=None)
 
 
 def test_the_most_frequent_candidate_takes_the_place_and_keeps_the_capital(small_wordnet: WordNet) -> None:
@@ -171,19 +163,17 @@ def test_the_ranker_gets_many_sentences_per_call_and_sees_replaced_words(small_w
     assert second in ([("poodle", "go")], [("dogs", "walk")])
 
 
-def test_no_less_than_one_word_is_replaced() -> None:
+def test_options_begin_at_one() -> None:
     with pytest.raises(ValueError, match=r"max_substitutions=0: expected an integer of at least 1"):
         LexicalSubstitution(max_substitutions=0, attempts=20)
+    with pytest.raises(ValueError, match=r"wordnet.levels_up=0: expected an integer of at least 1"):
+        WordNet(folder=None, levels_up=0, levels_down=1, senses=None)
 
 
-def test_equally_frequent_words_are_chosen_in_alphabetical_order() -> None:
+def test_words_count_as_the_part_of_speech_that_gives_way_and_ties_are_alphabetical() -> None:
     ranker = FrequencyRanker((word, "NN") for word in "bcdCB")
-    words = ("x",)
-    blanks = [Blank(words, 0, "n", candidates) for candidates in ({"d", "c", "b", "a"}, {"a"}, ())]
+    blanks = [Blank(("x",), 0, "n", candidates) for candidates in ({"d", "c", "b", "a"}, {"a"}, ())]
     assert ranker.choose(blanks) == ["b", None, None]
-
-
-def test_a_word_counts_as_the_part_of_speech_that_gives_way(small_wordnet: WordNet) -> None:
     ranker = FrequencyRanker([("white", "JJ"), ("white", "JJ"), ("white", "NN"), ("boy", "NNS"), ("boy", "NN")])
     assert ranker.choose([Blank(("man",), 0, "n", {"white", "boy"})]) == ["boy"]
     assert ranker.choose([Blank(("man",), 0, "v", {"white", "boy"})]) == [None]

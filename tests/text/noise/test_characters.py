@@ -48,6 +48,8 @@ def test_at_most_the_share_of_the_characters_turns_to_leet() -> None:
     assert 25 <= changed <= 35
     assert leet_letters("eee", Random(0), share=0.3) == "eee"  # int(0.9) is 0
     assert leet_letters("N!", Random(0), share=1.0) in ("11!", "N1", "111")
+    # Theta, epsilon and omega, as in the reference; of the capitals theta alone.
+    assert "".join(leet_letters(letter, Random(0), share=1) for letter in "ΘεωΕΩθαβγ") == "033ΕΩθαβγ"
 
 
 def test_white_space_is_deleted_and_inserted_at_its_rates() -> None:
@@ -60,6 +62,8 @@ def test_white_space_is_deleted_and_inserted_at_its_rates() -> None:
     assert 3_500 < added < 5_500
     assert perturb_whitespace("a b", Random(0), remove=1.0, add=0.0) == "ab"
     assert perturb_whitespace("ab", Random(0), remove=0.0, add=1.0) == "a b "
+    assert perturb_whitespace(" ", Random(0), remove=1.0, add=0.0) == " "  # never empty
+    assert perturb_whitespace("   ", Random(0), remove=1.0, add=1.0) == "   "
 
 
 def test_rate_0_changes_nothing_except_the_released_typos() -> None:
@@ -85,14 +89,3 @@ def test_any_text_gives_a_text_of_about_its_length(name: str, sentence: str) -> 
 def test_other_scripts_have_no_typos_and_no_leet(sentence: str) -> None:
     assert butter_fingers(sentence, Random(0), probability=1.0) == sentence
     assert leet_letters(sentence, Random(0), share=1.0) == sentence
-
-
-def test_white_space_alone_never_becomes_empty() -> None:
-    assert perturb_whitespace(" ", Random(0), remove=1.0, add=0.0) == " "
-    assert perturb_whitespace("   ", Random(0), remove=1.0, add=1.0) == "   "
-
-
-def test_leet_changes_only_the_greek_letters_of_its_map() -> None:
-    # Theta, epsilon and omega, as in the reference; of the capitals theta alone.
-    changed = "".join(leet_letters(letter, Random(0), share=1) for letter in "ΘεωΕΩθαβγ")
-    assert changed == "033ΕΩθαβγ"
