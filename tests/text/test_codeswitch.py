@@ -13,25 +13,18 @@ def switched(
     return switch_words(sentence, DICTIONARY, rate=rate, force_one=force_one, casing=casing, rng=random.Random(seed))
 
 
-def test_punctuation_spaces_and_unknown_words_stay() -> None:
+def test_known_words_are_replaced_and_punctuation_spaces_and_unknown_words_stay() -> None:
     assert switched("„Der  Xyz, die Katze!“") == "„The  Xyz, die Cat!“"
     assert switched("l'homme") == "l'man"
     assert switched("Der-Katze") == "The-Cat"
     assert switched("كتاب، قلم") == "book، قلم"
-
-
-def test_casing_follows_the_replaced_word_or_not() -> None:
+    assert switched("Xyz, 123!") is None
+    # The casing follows the replaced word or not.
     assert switched("Der KATZE katze") == "The CAT cat"
     assert switched("Der KATZE katze", casing="lower") == "the cat cat"
-
-
-def test_one_word_at_least_when_it_is_forced() -> None:
+    # One word at least when it is forced.
     assert switched("der katze", rate=0) in ("the katze", "der cat")
     assert switched("der katze", rate=0, force_one=False) == "der katze"
-
-
-def test_a_sentence_without_a_known_word_gives_none() -> None:
-    assert switched("Xyz, 123!") is None
 
 
 def test_words_are_replaced_at_the_rate_and_translations_drawn_evenly() -> None:

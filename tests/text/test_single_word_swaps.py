@@ -9,7 +9,6 @@ import pytest
 from xsent.text.annotation.annotator import Annotation
 from xsent.text.single_word_swaps import (
     Change,
-    differing_word,
     find_single_token_change,
     split_token,
     swapped_words,
@@ -94,14 +93,11 @@ def test_tokens_are_cut_as_treebanks_have_them(token: str, language: str, parts:
         ("l'emploi,", "formation,", ("emploi", "formation")),
         ("clarté.", 'dualité."', ("clarté", "dualité")),
         ("7,2", "72", ("7,2", "72")),
+        ("Bretagne,", "Bretagne.", (",", ".")),  # the part that differs may be a sign
     ],
 )
 def test_the_word_is_found_within_its_token(before: str, after: str, words: tuple[str, str]) -> None:
     assert swapped_words(Change("swap", 0, before, after), "fra") == words
-
-
-def test_the_part_that_differs_may_be_a_sign() -> None:
-    assert split_token("Bretagne,", "fra")[differing_word("Bretagne,", "Bretagne.", "fra")] == ","
 
 
 def test_the_tag_is_that_of_the_word_of_the_original_that_differs() -> None:
@@ -111,13 +107,11 @@ def test_the_tag_is_that_of_the_word_of_the_original_that_differs() -> None:
         ("Je dis que l'appel, lui, reste.", "Je dis que l'appel lui, reste."),
         ("Elle perd 7,2 points.", "Elle perd 72 points."),
     ]
-    annotator = Dictionary({"appel": "NOUN", "dis": "VERB", "l'": "DET", "7,2": "NUM", "idée": "X"})
+    tags = {"appel": "NOUN", "dis": "VERB", "l'": "DET", "7,2": "NUM", "idée": "X", "reste": "VERB", "mot": "NOUN"}
+    annotator = Dictionary(tags)
     changes = [(original, change) for original, new in pairs if (change := find_single_token_change(original, new))]
     assert tag_swaps(changes, "fra", annotator, progress=False) == ["NOUN", "VERB", "PUNCT", "NUM"]
     assert annotator.seen[0] == ("Je", "dis", "que", "l'", "appel", ",", "lui", ",", "reste", ".")
-
-
-def test_punctuation_that_is_added_to_a_word_is_no_change_of_the_word() -> None:
+    # Punctuation that is added to a word is no change of the word.
     changes = [("Elle reste.", Change("swap", 1, "reste.", "reste!")), ("Un mot ici", Change("swap", 1, "mot", "mot,"))]
-    annotator = Dictionary({"reste": "VERB", "mot": "NOUN"})
     assert tag_swaps(changes, "fra", annotator, progress=False) == ["PUNCT", "PUNCT"]

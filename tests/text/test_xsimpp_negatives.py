@@ -26,10 +26,6 @@ def test_each_changes_one_place_only() -> None:
         assert SENTENCE[start : len(SENTENCE) - end].count(" ") <= 2
 
 
-def test_the_seed_decides() -> None:
-    assert negatives(seed=1) == negatives(seed=1)
-    assert negatives(seed=1) != negatives(seed=2)
-
-
-def test_a_sentence_without_anything_to_change_gives_nothing() -> None:
+def test_the_seed_decides_and_a_sentence_without_anything_to_change_gives_nothing() -> None:
+    assert negatives(seed=1) == negatives(seed=1) != negatives(seed=2)
     assert negatives("Wow!") == []

@@ -49,7 +49,7 @@ def test_a_side_more_than_twice_as_long_as_the_other_is_drawn_again() -> None:
     assert draws(INSERTION, [seven]) == {Reason.NO_OTHER_SENTENCE}
 
 
-def test_the_target_is_added_to_where_it_is_shorter() -> None:
+def test_a_sentence_is_added_to_the_target_if_it_is_shorter() -> None:
     pair = annotated("a b c d", "u v", key="z")
     seeds = SeedCorpus([pair, annotated("e", "q", key="b")], longest=9)
     result = INSERTION.make(pair, Random(0), seeds)

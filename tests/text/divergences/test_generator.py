@@ -64,23 +64,15 @@ def test_every_kind_is_made_and_the_seed_comes_first(wordnet_folder: Path) -> No
             assert {*record.source_labels, *record.target_labels} - {"O"}
 
 
-def test_neither_the_order_of_pairs_nor_other_kinds_matter(wordnet_folder: Path) -> None:
+def test_neither_the_order_of_pairs_nor_other_kinds_nor_parts_matter_but_the_seed(wordnet_folder: Path) -> None:
     everything = diverge(diverger(wordnet_folder), PAIRS)
     assert diverge(diverger(wordnet_folder), PAIRS[::-1]) == everything
+    assert diverge(diverger(wordnet_folder, "divergences.seed=8"), PAIRS) != everything
+    prepared = diverger(wordnet_folder).with_seeds(PAIRS)
+    assert {**diverge(prepared, PAIRS[:5]), **diverge(prepared, PAIRS[5:])} == everything
     only = diverge(diverger(wordnet_folder, "divergences.kinds=[phrase_replacement]"), PAIRS)
     for key, records in only.items():
         assert set(records) <= set(everything[key])
-
-
-def test_parts_of_the_seeds_are_made_divergent_as_in_the_whole(wordnet_folder: Path) -> None:
-    everything = diverge(diverger(wordnet_folder), PAIRS)
-    prepared = diverger(wordnet_folder).with_seeds(PAIRS)
-    assert {**diverge(prepared, PAIRS[:5]), **diverge(prepared, PAIRS[5:])} == everything
-
-
-def test_another_seed_makes_other_divergences(wordnet_folder: Path) -> None:
-    reseeded = diverger(wordnet_folder, "divergences.seed=8")
-    assert diverge(reseeded, PAIRS) != diverge(diverger(wordnet_folder), PAIRS)
 
 
 def test_the_released_variant_keeps_one_link_for_each_word(wordnet_folder: Path) -> None:

@@ -39,9 +39,9 @@ def test_a_name_is_found_with_its_kind(sentence: str, expected: tuple[str, str])
     assert (sentence[entity.start : entity.end], entity.kind) == expected
 
 
-@pytest.mark.parametrize("sentence", ["However, rain fell.", "May I go?", "The Papers were found.", "I am here."])
-def test_a_capital_alone_makes_no_name(sentence: str) -> None:
-    assert Names({}).find(sentence) == []
+def test_a_capital_alone_makes_no_name() -> None:
+    for sentence in ("However, rain fell.", "May I go?", "The Papers were found.", "I am here."):
+        assert Names({}).find(sentence) == []
 
 
 def test_a_title_and_a_people_before_a_person_are_told_apart() -> None:
@@ -59,10 +59,7 @@ def test_another_name_is_of_the_same_kind_and_not_in_the_sentence() -> None:
     countries = {name for name in load_sections("names")["country"] if not name.startswith("the ")}
     assert set(replacements(names, sentence, france)) == countries - {"France"}
     assert friday.kind == "weekday"
-
-
-def test_a_name_with_the_article_gives_way_to_one_with_the_article() -> None:
-    names = Names({})
+    # A name with the article gives way to one with the article.
     sentence = "He left the Netherlands."
     (entity,) = names.find(sentence)
     drawn = replacements(names, sentence, entity)

@@ -60,12 +60,11 @@ def test_unclear_sentences_stay(sentence: str, expected: list[str]) -> None:
     assert invert_polarity(sentence) == expected
 
 
-def test_contractions_are_used_where_the_sentence_uses_some() -> None:
-    assert "It's late and he isn't here." in invert_polarity("It's late and he is here.")
-    assert "It is late and he is not here." in invert_polarity("It is late and he is here.")
-
-
-def test_every_statement_gives_one_sentence() -> None:
+def test_every_statement_gives_one_sentence_contracted_where_the_sentence_has_contractions() -> None:
+    assert set(invert_polarity("It's late and he is here.")) == {
+        "It's not late and he is here.",
+        "It's late and he isn't here.",
+    }
     assert set(invert_polarity("He was old and she is young.")) == {
         "He was not old and she is young.",
         "He was old and she is not young.",

@@ -56,7 +56,4 @@ def test_a_replaced_word_draws_twice() -> None:
 
 
 def test_plurals_of_the_bundled_nouns_are_found() -> None:
-    plural = bundled().slng.plural
-    assert {"children", "women", "teeth", "wives", "thieves", "houses", "parties", "watches"} - set(plural) == {
-        "watches"
-    }
+    assert {"children", "women", "teeth", "wives", "thieves", "houses", "parties"} <= bundled().slng.plural.keys()

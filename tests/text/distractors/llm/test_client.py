@@ -90,13 +90,10 @@ def test_what_was_used_is_counted_even_where_the_wait_to_say_so_is_cut_short() -
     assert (spending.used, spending.in_flight) == (Usage(3, 2), 0)
 
 
-def test_a_secret_goes_in_whatever_form_it_is_repeated() -> None:
+def test_secrets_are_masked_in_any_form_and_an_address_is_said_without_user_and_password() -> None:
     secrets = Secrets('a/b+c d"efgh', "short")
     assert secrets.mask('key a/b+c d"efgh, a%2Fb%2Bc%20d%22efgh, a/b+c d\\"efgh, short') == "key ***, ***, ***, short"
     assert Secrets().mask("nothing is secret") == "nothing is secret"
-
-
-def test_an_address_is_said_without_user_and_password() -> None:
     assert without_credentials("https://user:pass@host:8000/v1/") == "https://host:8000/v1"
     assert without_credentials("http://[::1]:8000/v1") == "http://[::1]:8000/v1"
     assert "pass" not in without_credentials("http://user:pass@[broken/v1?x=pass")

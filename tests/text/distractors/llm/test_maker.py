@@ -503,19 +503,17 @@ def test_an_endpoint_that_is_not_there_is_said_at_once(maker: Maker) -> None:
 # ---- the key
 
 
-def test_a_missing_key_is_said_before_any_request(
+def test_a_missing_key_is_said_before_any_request_unless_the_endpoint_needs_none(
     maker: Maker, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(ValueError, match=r"OPENAI_API_KEY is not set.*maker\.key_env=null"):
         run(maker())
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("MY_KEY", "two words of a secret")
     with pytest.raises(ValueError, match=r"MY_KEY: expected a key of visible ASCII characters, found others$"):
         run(maker(key_env="MY_KEY"))
     assert not endpoint.payloads
-
-
-def test_an_endpoint_without_keys_is_not_sent_the_one_of_another(maker: Maker, endpoint: Endpoint) -> None:
     assert run(maker(key_env=None))[0].distractors
     assert all(KEY not in value for value in endpoint.headers[0].values())
 
@@ -676,7 +674,7 @@ def test_a_dry_run_needs_no_ledger_bounds_the_prompt_and_says_when_there_is_noth
         ({"model": None}, r"maker\.model: expected a model of the endpoint.*gpt-4-0613"),
         ({"base_url": "localhost:8000"}, r"maker\.base_url=.*expected http\(s\)://HOST/PATH"),
         ({"base_url": "ftp://host/v1"}, "expected http"),
-        ({"base_url": "http://host/v1?key=1"}, "without a query"),
+        ({"base_url": "http://someone:hunter2@host/v1?key=1"}, r"base_url=http://host/v1: .*without a query"),
         ({"base_url": "http://host:port/v1"}, "expected http"),
         ({"base_url": "https://"}, "expected http"),
         ({"attempts": 0}, r"maker\.attempts=0: expected an integer of at least 1"),
@@ -719,12 +717,6 @@ def test_a_package_that_is_missing_is_said_with_how_to_get_it(maker: Maker, monk
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(ImportError, match=r"pip install 'xsent\[llm\]'"):
         run(maker())
-
-
-def test_a_password_in_an_address_that_is_wrong_is_not_said(maker: Maker) -> None:
-    with pytest.raises(ValueError, match="base_url") as error:
-        maker(base_url="http://someone:hunter2hunter2@host/v1?a=b").check(["deu"])
-    assert "hunter2" not in str(error.value)
 
 
 def test_a_language_that_cannot_be_told_is_said_once(
