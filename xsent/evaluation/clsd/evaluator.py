@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,24 +33,13 @@ log = logging.getLogger(__name__)
 Truncated = Callable[[Sequence[str]], NDArray[np.bool_]]
 
 
-class Pivot(Protocol):
-    """Gives the same sets with every text in one language, item by item; None: no pivot is configured."""
-
-    device: Any  # of the translator
-
-    def check(self, sets: Sequence[Any]) -> None:
-        """Raise ``ValueError``, before any long work, if the pivot does not fit the sets."""
-        ...
-
-    def __call__(self, sets: Sequence[Any]) -> Sequence[ClsdSet] | None: ...
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClsdEvaluator(ClsdSetsEvaluator):
     """Share of the items whose translation is strictly nearer to the source than all its distractors.
 
     Args:
-        pivot: gives the sets in another language, which are scored in the same way.
+        pivot: ``xsent.data.test_sets.clsd_pivot.Pivot``; gives the sets with every text in one language, item by item,
+            which are scored in the same way, or None.
         levenshtein, jaccard: ascending edges of the buckets that errors are counted in, by lexical similarity of the
             translation and the nearest distractor: of characters (``Levenshtein.ratio``) and of words. A bucket
             includes its lower edge, the last one both edges.
@@ -72,7 +61,7 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         Michail, Clematide, Sennrich 2025 (arXiv:2502.08638).
     """
 
-    pivot: Pivot
+    pivot: Any
     levenshtein: Sequence[float]
     jaccard: Sequence[float]
     _truncated: Truncated | None = field(default=None, init=False)
@@ -102,7 +91,8 @@ class ClsdEvaluator(ClsdSetsEvaluator):
     @cached_property
     def _pivot_sets(self) -> Sequence[ClsdSet] | None:
         """The sets in the pivot language, translated at first use."""
-        return self.pivot(self.test_sets)
+        sets: Sequence[ClsdSet] | None = self.pivot(self.test_sets)
+        return sets
 
     def all_sets(self) -> Sequence[ClsdSet]:
         return [*self.test_sets, *(self._pivot_sets or ())]
