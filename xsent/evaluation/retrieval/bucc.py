@@ -111,24 +111,12 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
             result = at_threshold(mined.scores, mined.is_gold, len(task.gold), threshold)
             figures = {name: 100 * getattr(result, name) for name in METRICS[:3]} | {"threshold": threshold}
             metrics |= {f"{self.name}/{task.name}/{metric}": value for metric, value in figures.items()}
-            details.append(
-                self.detail(
-                    task.name,
-                    **figures,
-                    tuned_on=self._tuned_on,
-                    part=self.part,
-                    **self.search.conditions(min(len(task.source), len(task.target))),
-                    strategy=self.strategy,
-                    queries=len(task.source),
-                    pool=len(task.target),
-                    queries_repeated=task.source_lines - len(task.source),
-                    pool_repeated=task.target_lines - len(task.target),
-                    gold=len(task.gold),
-                    extracted=int((mined.scores >= threshold).sum()),
-                    tied=mined.tied,
-                )
-                | {"zero_vectors": mined.zeros}
-            )
+            queries, pool, extracted = len(task.source), len(task.target), int((mined.scores >= threshold).sum())
+            row: dict[str, object] = {**figures, "tuned_on": self._tuned_on, "part": self.part}
+            row |= {**self.search.conditions(min(queries, pool)), "strategy": self.strategy}
+            row |= {"queries": queries, "pool": pool, "queries_repeated": task.source_lines - queries}
+            row |= {"pool_repeated": task.target_lines - pool, "gold": len(task.gold), "extracted": extracted}
+            details.append(self.detail(task.name, **row, tied=mined.tied) | {"zero_vectors": mined.zeros})
         f1 = [metrics[f"{self.name}/{task.name}/f1"] for task in self.test_sets]
         metrics[f"{self.name}/mean/f1"] = sum(f1) / len(f1)
         log.info("%s: %s scored, thresholds tuned on %s", self.name, self.part, self._tuned_on)

@@ -70,19 +70,9 @@ class XsimppEvaluator(LanguagesEvaluator[AugmentedBitext]):
             x, y = self.rows(vectors, test_set.source), self.rows(vectors, pool)
             best, _ = self.search(x, y)
             counts.append(ErrorCounts(_errors(test_set, (pool[row] for row in best.rows.tolist())), len(best.rows)))
-            details.append(
-                self.detail(
-                    direction(test_set),
-                    x,
-                    y,
-                    **self._figures(counts[-1]),
-                    **self.search.conditions(len(pool)),
-                    comparison="textual",
-                    queries=len(best.rows),
-                    pool=len(pool),
-                    tied=best.tied.float().mean().item(),
-                )
-            )
+            row = {**self._figures(counts[-1]), **self.search.conditions(len(pool)), "comparison": "textual"}
+            row |= {"queries": len(best.rows), "pool": len(pool), "tied": best.tied.float().mean().item()}
+            details.append(self.detail(direction(test_set), x, y, **row))
         return Evaluation(self._metrics(counts), details)
 
     def _metrics(self, counts: Sequence[ErrorCounts]) -> dict[str, float]:
