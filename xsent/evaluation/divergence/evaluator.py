@@ -183,14 +183,9 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         for pairs in self.test_sets:
             sets.append(ScoredSet(pairs, self._margins(pairs, vectors), by_size[len(pairs.pairs)]))
             sizes_of_sides = list(map(len, self._candidates(pairs)))
-            details.append(
-                {
-                    **self._detail(sets[-1]),
-                    **self.search.conditions(min(sizes_of_sides)),
-                    "candidates": " + ".join(map(str, sizes_of_sides)),
-                    "zero_vectors": zero_vectors(self.rows(vectors, pairs.source), self.rows(vectors, pairs.target)),
-                }
-            )
+            details.append(self._detail(sets[-1]) | self.search.conditions(min(sizes_of_sides)))
+            details[-1]["candidates"] = " + ".join(map(str, sizes_of_sides))
+            details[-1]["zero_vectors"] = zero_vectors(self.rows(vectors, pairs.source + pairs.target))
         label = f"{self.search.margin} margin"
         chart = histogram(f"{self.name}_margins", f"Margin scores: {self.name}", label, sets)
         return Evaluation(self._metrics(sets, [None] * len(sets)), details, [chart])

@@ -100,16 +100,10 @@ class MtebEvaluator(Evaluator):
             figure = self.tasks[name]
             value = 100 * run_task(task, lambda texts: by_row[[self._row_of[text] for text in texts]])[figure]
             metrics[f"{self.name}/{name}/{figure}"] = value
-            details.append(
-                {
-                    "evaluator": self.name,
-                    "direction": name,
-                    figure: value,
-                    "zero_vectors": zero_vectors(vectors[[self._row_of[text] for text in self._texts[name]]]),
-                    "queries": len(task.dataset[TEST]),
-                    "revision": task.metadata.dataset["revision"],
-                }
-            )
+            zeros = zero_vectors(vectors[[self._row_of[text] for text in self._texts[name]]])
+            row = {"evaluator": self.name, "direction": name, figure: value, "zero_vectors": zeros}
+            row |= {"queries": len(task.dataset[TEST]), "revision": task.metadata.dataset["revision"]}
+            details.append(row)
         return Evaluation(metrics, details)
 
 

@@ -50,18 +50,9 @@ class StsEvaluator(DatasetEvaluator[ScoredPairs]):
             x, y = self.rows(vectors, pairs.source).double(), self.rows(vectors, pairs.target).double()
             rho = 100 * spearman(pairwise_cos_sim(x, y).numpy(force=True), pairs.gold)
             correlations[pairs.name] = rho
-            details.append(
-                {
-                    "evaluator": self.name,
-                    "direction": pairs.name,
-                    "spearman": rho,
-                    "similarity": "cosine",
-                    "queries": len(pairs.gold),
-                    "undefined": "constant input" if math.isnan(rho) else "",
-                    "zero_vectors": zero_vectors(x, y),
-                    "missing_pairs": " ".join(self.absent),
-                }
-            )
+            row = {"evaluator": self.name, "direction": pairs.name, "spearman": rho, "similarity": "cosine"}
+            row |= {"queries": len(pairs.gold), "undefined": "constant input" if math.isnan(rho) else ""}
+            details.append({**row, "zero_vectors": zero_vectors(x, y), "missing_pairs": " ".join(self.absent)})
         return Evaluation(self._metrics(correlations), details)
 
     def _metrics(self, correlations: Mapping[str, float]) -> dict[str, float]:
