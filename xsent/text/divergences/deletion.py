@@ -32,9 +32,14 @@ class SubtreeDeletion:
         if not spans:
             return Reason.NO_SUBTREE
         for _ in range(self.attempts):
-            span = range(*rng.choice(spans))
-            if record := _delete(pair, span, rng.choice(SIDES)):
-                return record
+            span, side = set(range(*rng.choice(spans))), rng.choice(SIDES)
+            aligned = pair.aligned(SOURCE, span)
+            deleted, added = (span, aligned) if side == SOURCE else (aligned, span)
+            words = [word for position, word in enumerate(pair.words(side)) if position not in deleted]
+            if aligned and words:
+                note = "- " + " ".join(pair.words(side)[position] for position in sorted(deleted))
+                labels = make_labels(len(pair.words(opposite(side))), added, ADDED)
+                return make_record(pair, DELETION, side, words, opposite_labels=labels, note=note)
         return Reason.NOTHING_ALIGNED
 
 
@@ -54,14 +59,3 @@ def candidate_spans(heads: Sequence[int], *, allow_half: bool) -> list[tuple[int
     largest = len(heads) // 2 if allow_half else (len(heads) - 1) // 2
     subtrees = zip(first, last, size, strict=True)
     return [(start, end + 1) for start, end, words in subtrees if 2 <= words <= largest and end - start + 1 == words]
-
-
-def _delete(pair: AnnotatedPair, span: range, side: str) -> Divergence | None:
-    aligned = pair.aligned(SOURCE, span)
-    deleted, added = (set(span), aligned) if side == SOURCE else (aligned, set(span))
-    words = [word for position, word in enumerate(pair.words(side)) if position not in deleted]
-    if not aligned or not words:
-        return None
-    note = "- " + " ".join(pair.words(side)[position] for position in sorted(deleted))
-    labels = make_labels(len(pair.words(opposite(side))), added, ADDED)
-    return make_record(pair, DELETION, side, words, opposite_labels=labels, note=note)

@@ -55,14 +55,14 @@ class FrequencyRanker:
 
     def choose(self, blanks: Sequence[Blank]) -> list[str | None]:
         """As ``Ranker.choose``; ties go to the first in alphabetical order."""
-        return [self._most_frequent(blank.candidates, blank.part_of_speech) for blank in blanks]
+        choices = []
+        for _, _, pos, candidates in blanks:
+            listed = [word for word in candidates if (word, pos) in self._counts]
+            choices.append(min(listed, key=lambda word: (-self._counts[word, pos], word), default=None))
+        return choices
 
     def digest(self) -> str:
         return hashlib.sha256(repr(sorted(self._counts.items(), key=repr)).encode()).hexdigest()
-
-    def _most_frequent(self, candidates: Collection[str], pos: str) -> str | None:
-        listed = [word for word in candidates if (word, pos) in self._counts]
-        return min(listed, key=lambda word: (-self._counts[word, pos], word), default=None)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, combinations, zip_longest
@@ -100,11 +100,11 @@ class RuleMaker:
 
     def _edits(self, text: str, language: str, kind: str, rng: random.Random) -> list[Edit]:
         edits: list[Edit] = []
-        if language == "eng" and kind in _ENGLISH_RULES:
-            edits += _ENGLISH_RULES[kind](text, self.count, rng)
+        if language == "eng":
+            edits += _english_edits(text, kind, self.count, rng)
         elif kind == "number":
             edits += replace_numbers(text, language, per_span=self.count, rng=rng)
-        elif kind == "negation":
+        elif kind == NEGATION:
             edits += negations(text, language)
         return [*edits, *swap_words(text, language, kind, per_word=self.count, rng=rng)]
 
@@ -137,38 +137,24 @@ def _interleave(lists: Sequence[Sequence[Edit]]) -> list[Edit]:
     return [edit for row in zip_longest(*lists) for edit in row if edit is not None]
 
 
-def _english_numbers(sentence: str, count: int, rng: random.Random) -> list[Edit]:
-    return _english_edits(sentence, replace_english_numbers(sentence, per_number=count, rng=rng), "number")
-
-
-def _english_entities(sentence: str, count: int, rng: random.Random) -> list[Edit]:
-    return _english_edits(sentence, _bundled_names().replace(sentence, count, rng), "entity")
-
-
-def _english_antonyms(sentence: str, count: int, rng: random.Random) -> list[Edit]:
-    """No antonym that the sentence contains ("public and private")."""
-    present = {word.text.lower() for word in words(sentence)}
-    edits = _english_edits(sentence, replace_with_antonyms(sentence), "antonym")
-    return [edit for edit in edits if edit.new.lower() not in present]
-
-
-def _english_negations(sentence: str, count: int, rng: random.Random) -> list[Edit]:
-    return _english_edits(sentence, invert_polarity(sentence), NEGATION)
-
-
-# Edits of a sentence by kind: up to ``count`` for each number and name, all antonyms and negations.
-_ENGLISH_RULES: dict[str, Callable[[str, int, random.Random], list[Edit]]] = {
-    "number": _english_numbers,
-    "entity": _english_entities,
-    "antonym": _english_antonyms,
-    "negation": _english_negations,
-}
-
-
-def _english_edits(sentence: str, variants: Iterable[str], kind: str) -> list[Edit]:
-    fixed = [] if kind == NEGATION else find_fixed_expressions(sentence, "eng")
+def _english_edits(sentence: str, kind: str, count: int, rng: random.Random) -> list[Edit]:
+    """Edits by the rules of xSIM++: up to ``count`` for each number and name, all antonyms and negations."""
+    variants: Iterable[str] = ()
+    if kind == "number":
+        variants = replace_english_numbers(sentence, per_number=count, rng=rng)
+    elif kind == "entity":
+        variants = _bundled_names().replace(sentence, count, rng)
+    elif kind == "antonym":
+        variants = replace_with_antonyms(sentence)
+    elif kind == NEGATION:
+        variants = invert_polarity(sentence)
     edits = [find_edit(sentence, variant, kind) for variant in dict.fromkeys(variants) if variant != sentence]
-    return [edit for edit in edits if not overlaps(edit.start, edit.end, fixed)]
+    if kind == NEGATION:
+        return edits
+    fixed = find_fixed_expressions(sentence, "eng")
+    # No antonym that the sentence contains: "public and private".
+    present = {word.text.lower() for word in words(sentence)} if kind == "antonym" else set()
+    return [edit for edit in edits if edit.new.lower() not in present and not overlaps(edit.start, edit.end, fixed)]
 
 
 @cache
