@@ -1,5 +1,3 @@
-"""Noise, lexicon digests and divergences do not depend on PYTHONHASHSEED."""
-
 import os
 import subprocess
 import sys

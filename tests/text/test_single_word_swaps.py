@@ -1,5 +1,3 @@
-"""Which word differs, and what it is: by rule, on sentences cut by hand."""
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Links of words: the released matchers' own figures, cases worked out by hand, and properties."""
-
 import json
 from functools import partial
 from itertools import pairwise

@@ -36,40 +36,32 @@ CASES = [
     ("spa", "Juan no vino.", {"Juan vino."}),
     ("spa", "No es verdad.", {"Es verdad."}),
     ("spa", "Nunca canta.", {"Siempre canta."}),
+    # What cannot be told without a parser stays.
+    ("deu", "Ist er ein Arzt?", set()),
+    ("deu", "Nicht nur Peter ist ein Arzt, sondern auch Paul.", set()),
+    ("deu", "Er fuhr mit einem Auto.", set()),  # "mit keinem Auto" says little
+    ("deu", "Das kostet eine Million.", set()),
+    ("deu", "Eine der Frauen kam.", set()),
+    ("deu", "Er mag keine guten Lösungen.", set()),  # "viele gute"
+    ("deu", "Sie hat keine Tochter.", set()),  # one, though it ends as several do
+    ("deu", "Er ist da, nicht aber sie.", set()),
+    ("deu", "Vergessen Sie nicht den Hut.", set()),
+    ("deu", "Warum kommt er nicht?", set()),
+    ("deu", "Er zog keine Aufmerksamkeit auf sich.", set()),
+    ("fra", "Paris, à l'est du pays.", set()),
+    ("fra", "Il m'a presque fait peur.", set()),
+    ("fra", "Il vint il y a trois ans.", set()),
+    ("fra", "Il n'a que deux frères.", set()),
+    ("fra", "« Je viens », a dit Paul.", set()),
+    ("spa", "No vino nadie.", set()),
+    ("spa", "No solo vino Juan.", set()),
+    ("spa", "Llueve, claro está.", set()),
+    ("spa", "No te molestes.", set()),
+    ("spa", "La era moderna.", set()),
+    ("spa", "«Vengo», dijo Juan.", set()),
 ]
 
 
 @pytest.mark.parametrize(("language", "sentence", "expected"), CASES, ids=[case[1] for case in CASES])
 def test_a_statement_is_denied_or_its_denial_taken_back(language: str, sentence: str, expected: set[str]) -> None:
     assert negate(sentence, language) == expected
-
-
-LEFT_ALONE = [
-    ("deu", "Ist er ein Arzt?"),
-    ("deu", "Nicht nur Peter ist ein Arzt, sondern auch Paul."),
-    ("deu", "Er fuhr mit einem Auto."),  # "mit keinem Auto" says little
-    ("deu", "Das kostet eine Million."),
-    ("deu", "Eine der Frauen kam."),
-    ("deu", "Er mag keine guten Lösungen."),  # "viele gute"
-    ("deu", "Sie hat keine Tochter."),  # one, though it ends as several do
-    ("deu", "Er ist da, nicht aber sie."),
-    ("deu", "Vergessen Sie nicht den Hut."),
-    ("deu", "Warum kommt er nicht?"),
-    ("deu", "Er zog keine Aufmerksamkeit auf sich."),
-    ("fra", "Paris, à l'est du pays."),
-    ("fra", "Il m'a presque fait peur."),
-    ("fra", "Il vint il y a trois ans."),
-    ("fra", "Il n'a que deux frères."),
-    ("fra", "« Je viens », a dit Paul."),
-    ("spa", "No vino nadie."),
-    ("spa", "No solo vino Juan."),
-    ("spa", "Llueve, claro está."),
-    ("spa", "No te molestes."),
-    ("spa", "La era moderna."),
-    ("spa", "«Vengo», dijo Juan."),
-]
-
-
-@pytest.mark.parametrize(("language", "sentence"), LEFT_ALONE, ids=[case[1] for case in LEFT_ALONE])
-def test_what_cannot_be_told_without_a_parser_is_find_fixed_expressions(language: str, sentence: str) -> None:
-    assert negate(sentence, language) == set()

@@ -1,5 +1,3 @@
-"""Entities keep their kind."""
-
 import random
 
 import pytest

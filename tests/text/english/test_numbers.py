@@ -1,5 +1,3 @@
-"""Numbers keep their form: every expectation is a pattern written by hand."""
-
 import random
 import re
 

@@ -1,5 +1,3 @@
-"""Negation on a table of hand-written cases."""
-
 import pytest
 
 from xsent.text.english.polarity import invert_polarity

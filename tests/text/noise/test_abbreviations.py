@@ -1,5 +1,3 @@
-"""``abr1`` against a plain loop over its list, hand-written rules of ``abr2``, and acronyms of ``abr3``."""
-
 import gzip
 from collections import Counter
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Character noise: rates, case, and text that is not English."""
-
 from collections import Counter
 from collections.abc import Callable
 from functools import partial

@@ -1,5 +1,3 @@
-"""The bundled lists, and what is wrong with a folder of NL-Augmenter's files."""
-
 import json
 import re
 from collections import Counter

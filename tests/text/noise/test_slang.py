@@ -1,5 +1,3 @@
-"""``slng``: parts of speech by rules, capitals and plurals."""
-
 from random import Random
 
 import pytest

@@ -1,5 +1,3 @@
-"""Pieces of English as spaCy's rules cut it, and that none of it is lost."""
-
 import gzip
 import time
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""All transformations against the outputs and test cases of the released ones."""
-
 from random import Random
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""``homo``, ``cont``, ``dysl``, ``spel`` and ``week``: matches, rates and draws."""
-
 from random import Random
 
 import pytest

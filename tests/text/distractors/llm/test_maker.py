@@ -528,7 +528,7 @@ def test_an_answer_that_repeats_the_key_is_kept_without_it(maker: Maker, endpoin
     ]
 
 
-def test_libraries_say_nothing_of_requests(maker: Maker, caplog: pytest.LogCaptureFixture) -> None:
+def test_libraries_log_no_requests(maker: Maker, caplog: pytest.LogCaptureFixture) -> None:
     logging.getLogger("httpx").setLevel(logging.DEBUG)
     run(maker())
     assert not [record for record in caplog.records if record.name.partition(".")[0] in ("httpx", "httpx2", "openai")]
@@ -739,9 +739,9 @@ def test_a_ledger_of_something_else_is_named_with_its_line(maker: Maker, tmp_pat
             run(maker())
 
 
-def test_the_keys_of_attempts_differ() -> None:
+def test_the_keys_of_questions_differ() -> None:
+    parts = itertools.product("ab", "ab", (0.5, 1.0), (1, 2))
     calls = [
-        Call(model, ({"role": "user", "content": prompt},), {"temperature": heat}, attempt)
-        for model, prompt, heat, attempt in itertools.product("ab", "ab", (0.5, 1.0), (1, 2))
+        Call(model, ({"content": prompt},), {"temperature": heat}, attempt) for model, prompt, heat, attempt in parts
     ]
     assert len({call.key for call in calls}) == 16
