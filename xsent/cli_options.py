@@ -20,6 +20,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterator
 from itertools import takewhile
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import yaml
@@ -84,7 +85,7 @@ def _file_options(text: str, prefix: str) -> Iterator[Option]:
         if mark and match:
             flag, metavar, about = match.groups()
             start = f"{'':{len(before)}}{mark}"  # of the next lines of the comment
-            following = takewhile(lambda line, start=start: line.startswith(start), lines[number + 1 :])
+            following = takewhile(methodcaller("startswith", start), lines[number + 1 :])
             about = " ".join([about, *(line.removeprefix(start) for line in following)])
             yield Option(
                 key=prefix + ".".join(path),
