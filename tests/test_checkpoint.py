@@ -69,13 +69,9 @@ def test_killed_between_writing_the_hash_and_the_file_the_old_one_is_still_accep
     assert load_checkpoint(path) == {"step": 1}
 
 
-def test_code_in_a_checkpoint_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "foreign.ckpt"
-    torch.save({"x": os.system}, path)
+def test_code_in_a_checkpoint_is_refused_and_a_missing_one_is_named(tmp_path: Path) -> None:
+    torch.save({"x": os.system}, tmp_path / "foreign.ckpt")
     with pytest.raises(ValueError, match="not a readable checkpoint of tensors and plain values"):
-        load_checkpoint(path)
-
-
-def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
+        load_checkpoint(tmp_path / "foreign.ckpt")
     with pytest.raises(FileNotFoundError, match=r"no\.ckpt: no such checkpoint"):
         load_checkpoint(tmp_path / "no.ckpt")

@@ -51,8 +51,7 @@ class Checkpoints(Checkpoint):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        # on_train_epoch_end saves after the last batch: Lightning would train the epoch again from a checkpoint in
-        # between.
+        # on_train_epoch_end saves after the last batch: from a checkpoint in between, the epoch is trained again.
         is_last = batch_idx + 1 >= int(trainer.num_training_batches)
         if not is_last and (batch_idx + 1) % self.every_n_batches == 0:
             self._save(trainer, pl_module, self.folder / "last.ckpt")

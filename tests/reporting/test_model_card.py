@@ -109,22 +109,18 @@ def test_a_checkpoint_elsewhere_is_described_by_itself_and_not_by_what_lies_besi
         assert "91.25" not in card
 
 
-def test_no_value_of_a_run_changes_the_structure_of_its_card(tmp_path: Path) -> None:
+def test_no_value_of_a_run_changes_the_structure_of_its_card_and_a_student_names_its_teacher(tmp_path: Path) -> None:
+    recipe = {"_target_": "xsent.recipes.rolaser.RolaserRecipe", "teacher": {"_target_": "x", "name": "LASER2"}}
     hostile = "x |\n---\n## Licence {{ 7 * 7 }}"
-    card = model_card(EXPORTED, about_run(run_folder(tmp_path, name=hostile)), CHECKED)
+    card = model_card(EXPORTED, about_run(run_folder(tmp_path, recipe=recipe, name=hostile)), CHECKED)
     assert card.count("\n## Licence") == 1
     assert r"| encoder | x \| --- ## Licence {{ 7 * 7 }} |" in card
+    assert "| teacher | LASER2: the vectors are in its space" in card
 
 
 def test_no_checkpoint_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"best\.ckpt: no such checkpoint"):
         about_run(tmp_path)
-
-
-def test_a_student_names_the_teacher_whose_space_it_learned(tmp_path: Path) -> None:
-    recipe = {"_target_": "xsent.recipes.rolaser.RolaserRecipe", "teacher": {"_target_": "x", "name": "LASER2"}}
-    card = model_card(EXPORTED, about_run(run_folder(tmp_path, recipe=recipe)), CHECKED)
-    assert "| teacher | LASER2: the vectors are in its space" in card
 
 
 ABOUT = About("e", None, None, "Unknown.", [], {"recipe": "r"}, {"test/x/meaning/eng-eng/spearman": None}, {})

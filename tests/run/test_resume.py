@@ -23,7 +23,7 @@ from tests.helpers import (
     toy_sentences,
 )
 from xsent import callbacks
-from xsent.run import train
+from xsent.run import newest_run_folder, train
 
 
 def train_and_kill(after: int, tmp_path: Path, overrides: list[str]) -> None:
@@ -108,7 +108,5 @@ def test_a_run_with_other_options_is_not_resumed(tmp_path: Path) -> None:
 
 
 def test_resuming_without_a_run_names_the_searched_folder(tmp_path: Path) -> None:
-    from xsent.run import newest_run_folder
-
     with pytest.raises(FileNotFoundError, match=r"ckpt_path=last: no .*labse/\*/checkpoints/last\.ckpt"):
         newest_run_folder(str(tmp_path), "labse", "last", "now")

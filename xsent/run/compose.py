@@ -52,10 +52,9 @@ def start_time() -> str:
 
 def register_resolvers() -> None:
     """Register the ``${xsent.*:...}`` resolvers of the config files; call it before Hydra composes."""
-    OmegaConf.register_new_resolver("xsent.run_dir", newest_run_folder, replace=True)
-    OmegaConf.register_new_resolver("xsent.started", start_time, replace=True)
-    OmegaConf.register_new_resolver("xsent.offline", _wandb_is_offline, replace=True)
-    OmegaConf.register_new_resolver("xsent.choice", _choice, replace=True)
+    resolvers = {"run_dir": newest_run_folder, "started": start_time, "offline": _wandb_is_offline, "choice": _choice}
+    for name, resolver in resolvers.items():
+        OmegaConf.register_new_resolver(f"xsent.{name}", resolver, replace=True)
 
 
 def _choice(group: str) -> str | None:
@@ -113,11 +112,7 @@ def _written(value: object) -> str:
 
 
 def check_overrides(name: str, overrides: Sequence[str]) -> None:
-    """Check that the groups on a command line belong to the chosen recipe.
-
-    Args:
-        name: ``train`` or ``evaluate``.
-        overrides: command line arguments; options of Hydra such as ``--multirun`` are ignored.
+    """Check that the groups on the command line of ``train`` or ``evaluate`` belong to the chosen recipe.
 
     Raises:
         ValueError: a group of another recipe, or a group without its recipe in front; names the right one.

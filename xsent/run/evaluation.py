@@ -223,14 +223,9 @@ def silence_libraries() -> None:
     # Subnormal numbers slow down the clustering terms on a CPU tens of times late in training.
     torch.set_flush_denormal(True)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    warnings.filterwarnings("ignore", ".*does not have many workers.*")
-    warnings.filterwarnings("ignore", ".*dataloader is not resumable.*")
-    # Every rank already holds the global values.
-    warnings.filterwarnings("ignore", ".*sync_dist=True.*")
-    warnings.filterwarnings("ignore", ".*LeafSpec.*")
-    for name in (
-        "pytorch_lightning.utilities.rank_zero",
-        "pytorch_lightning.trainer.connectors.checkpoint_connector",
-        "faiss.loader",
-    ):
+    # sync_dist: every rank already holds the global values.
+    for message in ("does not have many workers", "dataloader is not resumable", "sync_dist=True", "LeafSpec"):
+        warnings.filterwarnings("ignore", f".*{message}.*")
+    lightning = ("utilities.rank_zero", "trainer.connectors.checkpoint_connector")
+    for name in ("faiss.loader", *(f"pytorch_lightning.{module}" for module in lightning)):
         logging.getLogger(name).setLevel(logging.WARNING)

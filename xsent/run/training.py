@@ -128,16 +128,16 @@ def train_run(
 
     trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
 
+    best = monitor = final = None
     checkpoints = callbacks.get("checkpoints")
-    best = checkpoints.best if isinstance(checkpoints, Checkpoints) else None
+    if isinstance(checkpoints, Checkpoints):
+        best, monitor, final = checkpoints.best, checkpoints.monitor, checkpoints.folder / f"{config['final']}.ckpt"
     if stopper is not None and stopper.has_stopped:
         return best
     if rank() == 0:
-        if isinstance(checkpoints, Checkpoints):
-            final = checkpoints.folder / f"{config['final']}.ckpt"
+        if final is not None:
             recipe.load_state_dict(load_checkpoint(final)["state_dict"])
         recipe.to(device)
-        monitor = checkpoints.monitor if isinstance(checkpoints, Checkpoints) else None
         about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "monitor": monitor, "best": best}
         if config["save_encoder"] is not None:
             recipe.save_encoder(Path(config["save_encoder"]))
@@ -156,12 +156,10 @@ def encoder_device(trainer: Mapping[str, Any]) -> str:
 
 
 def _log_default_data() -> None:
-    if HydraConfig.initialized():
-        keys = [override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task]
-        if not {"data", "experiment", "debug"} & set(keys):
-            choice = HydraConfig.get().runtime.choices.get("data")
-            if choice == "cldr":
-                log.info("no data=...: training on data=cldr (emoji names in 14 languages)")
+    if HydraConfig.initialized() and HydraConfig.get().runtime.choices.get("data") == "cldr":
+        keys = {override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task}
+        if not {"data", "experiment", "debug"} & keys:
+            log.info("no data=...: training on data=cldr (emoji names in 14 languages)")
 
 
 def _is_main_process() -> bool:

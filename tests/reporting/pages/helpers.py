@@ -129,6 +129,11 @@ def tap(page: Any, chart: Any, mark: Mapping[str, Any]) -> None:
     page.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
+def check_tooltip_fits(page: Any) -> None:
+    box = find(page, ".tooltip")[0].rect
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= 360
+
+
 def fits_width(page: Any) -> bool:
     return bool(page.execute_script("return document.documentElement.scrollWidth <= innerWidth"))
 

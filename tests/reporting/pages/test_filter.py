@@ -134,7 +134,7 @@ def turn(page: Any, to: str) -> None:
     find(page, f"button.{to}")[0].click()
 
 
-def test_pairs_come_lowest_first_a_page_at_a_time(page: Any) -> None:
+def test_pairs_come_a_page_at_a_time_the_lowest_first_or_in_the_chosen_order(page: Any) -> None:
     shown_lines = []
     for number in (1, 2, 3):
         assert status(page) == f"7 of 7 pairs, page {number} of 3"
@@ -146,9 +146,6 @@ def test_pairs_come_lowest_first_a_page_at_a_time(page: Any) -> None:
     assert shown_lines == ["2", "3", "1,007", "4", "6", "5", "1"]
     turn(page, "previous")
     assert lines(page) == ["4", "6", "5"]
-
-
-def test_order_can_be_chosen(page: Any) -> None:
     choose(page, "order", "score -1")
     assert texts(page, ".score") == ["2.000", "1.500", "1.250"]
     choose(page, "order", "line 1")

@@ -85,25 +85,42 @@ def test_a_legend_of_many_long_labels_is_within_the_picture(panels: int) -> None
     assert figure.bbox.y0 <= box.y0
 
 
-def test_the_points_of_a_curve_are_in_its_table(tmp_path: Path) -> None:
-    draw_charts([curve(intra=CORNER)], tmp_path)
-    assert rows(tmp_path / "roc.csv") == [
-        ["line", "false positive rate", "true positive rate"],
-        ["intra", "0.0", "0.0"],
-        ["intra", "0.0", "1.0"],
-        ["intra", "1.0", "1.0"],
-    ]
+LONG = "It costs $5, or $6, and " + "so on " * 20
 
 
-def test_a_boxs_mean_quartiles_and_extremes_are_in_its_table(tmp_path: Path) -> None:
-    # Quartiles of 0, 1, 2, 3, 14 are the second, third and fourth of the five values.
-    draw_charts([boxes(fing={"student": [3, 0, 14, 1, 2], "teacher": []}, leet={"teacher": [5]})], tmp_path)
-    assert rows(tmp_path / "distances.csv") == [
-        ["group", "model", "n", "mean", "min", "first quartile", "median", "third quartile", "max"],
-        ["fing", "student", "5", "4.0", "0.0", "1.0", "2.0", "3.0", "14.0"],
-        ["fing", "teacher", "0", "", "", "", "", "", ""],
-        ["leet", "teacher", "1", "5.0", "5.0", "5.0", "5.0", "5.0", "5.0"],
-    ]
+@pytest.mark.parametrize(
+    ("chart", "expected"),
+    [
+        (
+            curve(intra=CORNER),
+            [
+                ["line", "false positive rate", "true positive rate"],
+                ["intra", "0.0", "0.0"],
+                ["intra", "0.0", "1.0"],
+                ["intra", "1.0", "1.0"],
+            ],
+        ),
+        (
+            # Quartiles of 0, 1, 2, 3, 14 are the second, third and fourth of the five values.
+            boxes(fing={"student": [3, 0, 14, 1, 2], "teacher": []}, leet={"teacher": [5]}),
+            [
+                ["group", "model", "n", "mean", "min", "first quartile", "median", "third quartile", "max"],
+                ["fing", "student", "5", "4.0", "0.0", "1.0", "2.0", "3.0", "14.0"],
+                ["fing", "teacher", "0", "", "", "", "", "", ""],
+                ["leet", "teacher", "1", "5.0", "5.0", "5.0", "5.0", "5.0", "5.0"],
+            ],
+        ),
+        (
+            scatter(Point(0.5, -1, LONG, "noisy, student"), Point(0, 2, "", "standard")),
+            [["kind", "label", "x", "y"], ["noisy, student", LONG, "0.5", "-1"], ["standard", "", "0", "2"]],
+        ),
+    ],
+)
+def test_the_points_of_a_chart_or_the_quartiles_of_a_box_are_in_its_table(
+    tmp_path: Path, chart: Chart, expected: list[list[str]]
+) -> None:
+    draw_charts([chart], tmp_path)
+    assert rows(tmp_path / f"{chart.name}.csv") == expected
 
 
 def test_each_group_makes_a_box_plot_wider(tmp_path: Path) -> None:
@@ -115,16 +132,6 @@ def test_each_group_makes_a_box_plot_wider(tmp_path: Path) -> None:
     narrow, middle, wide = (width(groups) for groups in (8, 12, 16))
     assert wide - middle == pytest.approx(middle - narrow, abs=1)  # a pixel
     assert middle > narrow
-
-
-def test_the_points_of_a_scatter_plot_are_in_its_table_whatever_their_labels_are(tmp_path: Path) -> None:
-    long = "It costs $5, or $6, and " + "so on " * 20
-    draw_charts([scatter(Point(0.5, -1, long, "noisy, student"), Point(0, 2, "", "standard"))], tmp_path)
-    assert rows(tmp_path / "pca.csv") == [
-        ["kind", "label", "x", "y"],
-        ["noisy, student", long, "0.5", "-1"],
-        ["standard", "", "0", "2"],
-    ]
 
 
 def test_labels_of_a_scatter_plot_overlap_neither_each_other_nor_a_mark() -> None:
@@ -155,6 +162,9 @@ def test_what_no_font_has_is_said_once(tmp_path: Path, caplog: pytest.LogCapture
     assert message.startswith("chart pca: no installed font has 2 of its characters")
 
 
+COLLAPSED = {"yes": np.array([1.0, 1.0 - 1e-8]), "no": np.array([])}
+
+
 @pytest.mark.parametrize(
     "chart",
     [
@@ -162,6 +172,8 @@ def test_what_no_font_has_is_said_once(tmp_path: Path, caplog: pytest.LogCapture
         boxes(one={"student": [1.0]}, none={}, empty={"teacher": []}),
         scatter(),
         scatter(*[Point(0, 0, f"label {number}", f"kind {number}") for number in range(30)]),
+        *(histogram(*[Panel(str(number), COLLAPSED, 0.5) for number in range(panels)]) for panels in (1, 4)),
+        *(curve(**{f"kind {n}": CORNER._replace(mark=None) for n in range(lines)}) for lines in (1, 4)),
     ],
 )
 def test_little_to_draw_and_much_in_one_place_are_drawn_without_a_warning(tmp_path: Path, chart: Chart) -> None:
@@ -169,13 +181,3 @@ def test_little_to_draw_and_much_in_one_place_are_drawn_without_a_warning(tmp_pa
         warnings.simplefilter("error")
         (path,) = draw_charts([chart], tmp_path)
     assert path.is_file()
-
-
-@pytest.mark.parametrize("panels", [1, 4])
-def test_any_number_of_panels_is_drawn_without_a_warning(tmp_path: Path, panels: int) -> None:
-    one_value = {"yes": np.array([1.0, 1.0 - 1e-8]), "no": np.array([])}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        draw_charts([histogram(*(Panel(str(number), one_value, 0.5) for number in range(panels)))], tmp_path)
-        draw_charts([curve(**{f"kind {n}": CORNER._replace(mark=None) for n in range(panels)})], tmp_path)
-    assert (tmp_path / "cosines.png").is_file()

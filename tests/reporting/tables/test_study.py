@@ -36,13 +36,10 @@ def test_ours_is_the_mean_of_the_seeds_beside_the_paper() -> None:
     assert "92.00 ± 2.83 (97.00, -5.00)" in markdown(results)
 
 
-def test_an_encoder_that_the_paper_has_not_stands_beside_the_one_it_says() -> None:
+def test_an_encoder_stands_beside_the_one_that_the_paper_says_or_alone() -> None:
     results = figures([cell("mini", "meat", 1, 90.0)], PAPER)
     assert {figure.paper_encoder for figure in results} == {"LaBSE"}
     assert "beside the paper's LaBSE" in markdown(results)
-
-
-def test_an_encoder_of_the_paper_without_figures_here_stands_alone() -> None:
     results = figures([cell("laser2", "meat", 1, 90.0)], PAPER)
     assert all(figure.paper is None and figure.paper_encoder == "LASER" for figure in results)
 

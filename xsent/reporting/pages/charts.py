@@ -72,13 +72,9 @@ def mark_look(number: int) -> Look:
 
 
 def chart(spec: str, rows: Sequence[Mapping[str, object]], **options: object) -> dict[str, object]:
-    """Data of a chart: the name of its specification, and its rows as columns."""
-    return {"spec": spec, "columns": columns_of(rows), **options}
-
-
-def columns_of(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
-    """Columns of all names; None for what a row lacks."""
-    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+    """Data of a chart: the name of its specification, and its rows as columns; None for what a row lacks."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {"spec": spec, "columns": {name: [row.get(name) for row in rows] for name in names}, **options}
 
 
 def curve_specs() -> dict[str, Spec]:

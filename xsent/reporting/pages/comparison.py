@@ -1,33 +1,65 @@
-"""Comparison of runs: HTML page, and table for a terminal."""
+"""Comparison of runs: deltas of figures, whether they are comparable, what differs; HTML page and terminal table."""
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
 from xsent.reporting.pages.curves import curves_section
 from xsent.reporting.pages.page import COMPARISON, Section, macro, write_page
 from xsent.reporting.pages.points import pictures_section
-from xsent.reporting.pages.run_differences import (
-    ComparedMetric,
-    check_distinct,
-    compare_metrics,
-    condition_differences,
-    config_differences,
-    delta_text,
-    short_names,
-)
-from xsent.reporting.pages.run_folder import RunFiles, read_run
+from xsent.reporting.pages.run_folder import RunFiles, flatten, read_run
 from xsent.reporting.pages.run_report import headline, overview
-from xsent.reporting.tables.results import value_cell
+from xsent.reporting.tables.results import decimals, result_cells, value_cell
 from xsent.reporting.tables.table import Cell, Row, Table, terminal_table, text_row
 
 MAX_RUNS = 20
 MAX_ROWS = 1_000
 GENERATOR = f'<meta name="generator" content="{COMPARISON}">'
 HEADER_BYTES = 4096  # beginning of a file, where a page names its kind
+HIGHER_IS_BETTER = re.compile(
+    "accuracy|p_at_1|pivot_p_at_1|f1|best_f1|f1_equivalent|f1_divergent|precision|recall|roc_auc"
+    "|spearman|cosine_spearman|cosine_ap"
+)
+LOWER_IS_BETTER = re.compile("error|xsim|eer")
+# Language vectors are not meant to find translations, and the probe's accuracy is bad news for meaning vectors.
+NOT_JUDGED = {"language", "language_probe"}
+RUN_PATHS = re.compile("run_dir|runs_dir|cache_dir")
+# Where an evaluator reads, writes and computes; the digests of the test sets tell what it read.
+EVALUATOR_PATHS = re.compile(
+    "run_dir|runs_dir|cache_dir|root|out|folder|device|num_workers|dictionaries|augmented|error_types|flores"
+    "|flores_augmented|flores_error_types|rocsmt|lexnorm|annotations|pool|models|.*_path"
+)
+OUTCOMES = {"seconds", "epochs", "batches", "best", "monitor"}  # results of a run, not conditions
+CONDITIONS = {
+    "data": "sha256 of the data",
+    "encoder": "sha256 of the encoder",
+    "test_sets": "sha256 of the test sets",
+    "git": "commit",
+}
+ABSENT = "(absent)"
+
+
+class ComparedFigure(NamedTuple):
+    """Figure of one run."""
+
+    value: float | None  # None: the run has no such figure
+    delta: float | None  # to the first run; None for the first run itself and where a number is missing
+    mark: str  # why the delta is not judged: "other data", "other settings"; else ""
+
+
+class ComparedMetric(NamedTuple):
+    """Metric in all runs."""
+
+    metric: str
+    on_screen: bool  # the table of a single run would show it
+    runs: list[ComparedFigure]
 
 
 def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | None = None) -> Path:
@@ -42,9 +74,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
         ValueError: fewer than two runs, the same run twice, a folder without a run, or ``out`` is something else than
             an earlier comparison. Nothing is written.
     """
-    check_distinct(folders)
-    if len(folders) > MAX_RUNS:
-        raise ValueError(f"expected at most {MAX_RUNS} runs to compare, found {len(folders)}")
+    _check_folders(folders)
     runs = dict(zip(short_names(folders), map(read_run, folders), strict=True))
     _check_output(out)
     metrics = compare_metrics(list(runs.values()))
@@ -60,7 +90,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
         Section("comparison", "Figures", "comparison", figures),
         curves_section(runs),
         pictures_section(runs),
-        Section("differences", "What differs", "differences", {"tables": _differences(runs)}),
+        Section("differences", "What differs", "differences", {"tables": _difference_tables(runs)}),
         Section("runs", "The runs", "overviews", {"overviews": overviews}),
     ]
     write_page(
@@ -73,6 +103,17 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
     if console is not None:
         console.print(terminal_table(on_screen.header, on_screen.rows))
     return out
+
+
+def _check_folders(folders: Sequence[Path]) -> None:
+    if len(folders) < 2:
+        raise ValueError(f"expected two runs or more to compare, found {len(folders)}")
+    if len(folders) > MAX_RUNS:
+        raise ValueError(f"expected at most {MAX_RUNS} runs to compare, found {len(folders)}")
+    folder_of: dict[Path, Path] = {}
+    for folder in folders:
+        if (earlier := folder_of.setdefault(folder.resolve(), folder)) is not folder:
+            raise ValueError(f"{folder}: the same run as {earlier}; expected different runs")
 
 
 def _check_output(out: Path) -> None:
@@ -101,7 +142,7 @@ def _figures(label: str, metrics: Sequence[ComparedMetric], names: Sequence[str]
     return Table(label, header, rows, len(rows), "each run's results.csv")
 
 
-def _differences(runs: Mapping[str, RunFiles]) -> list[Table]:
+def _difference_tables(runs: Mapping[str, RunFiles]) -> list[Table]:
     differences = {
         "Config": config_differences(list(runs.values())),
         "Versions, machine and digests": condition_differences(list(runs.values())),
@@ -110,3 +151,141 @@ def _differences(runs: Mapping[str, RunFiles]) -> list[Table]:
         Table(label, ["", *runs], [text_row(texts) for texts in rows[:MAX_ROWS]], len(rows), "each run's config")
         for label, rows in differences.items()
     ]
+
+
+def short_names(folders: Sequence[Path]) -> list[str]:
+    """Shortest names that tell folders apart: trailing path parts, without those that all folders share."""
+    parts = [folder.resolve().parts for folder in folders]
+    count = 1
+    while len({part[-count:] for part in parts}) < len(parts):
+        count += 1
+    names = [list(part[-count:]) for part in parts]
+    while all(len(name) > 1 for name in names) and len({name[-1] for name in names}) == 1:
+        names = [name[:-1] for name in names]
+    return ["/".join(name) for name in names]
+
+
+def compare_metrics(runs: Sequence[RunFiles]) -> list[ComparedMetric]:
+    """All metrics of the runs, in the order of the first run that has them."""
+    on_screen = {cell.metric for run in runs for cell in result_cells(run.metrics, run.expected)}
+    metrics = dict.fromkeys(metric for run in runs for metric in run.metrics)
+    return [
+        ComparedMetric(metric, metric in on_screen, [_compare(metric, run, runs[0]) for run in runs])
+        for metric in metrics
+    ]
+
+
+def _compare(metric: str, run: RunFiles, first: RunFiles) -> ComparedFigure:
+    value, base = run.metrics.get(metric), first.metrics.get(metric)
+    if value is None or base is None or run is first:
+        return ComparedFigure(value, None, "")
+    delta = value - base
+    return ComparedFigure(
+        value, delta if math.isfinite(delta) else None, incomparable(run, first, metric.split("/")[1])
+    )
+
+
+def delta_text(metric: str, figure: ComparedFigure) -> str:
+    """``+1.20 better``; "" where there is nothing to compare."""
+    if figure.delta is None:
+        return figure.mark
+    return f"{figure.delta:+.{decimals(metric)}f} {figure.mark or _verdict(metric, figure.delta)}".rstrip()
+
+
+def _verdict(metric: str, delta: float) -> str:
+    """``better``, ``worse``, or "" where neither or not known; a delta that is shown as zero has none."""
+    *names, kind = metric.split("/")
+    rounded = round(delta, decimals(metric))
+    is_higher, is_lower = HIGHER_IS_BETTER.fullmatch(kind), LOWER_IS_BETTER.fullmatch(kind)
+    if NOT_JUDGED & set(names) or rounded == 0 or not (is_higher or is_lower):
+        return ""
+    return "better" if (rounded > 0) == bool(is_higher) else "worse"
+
+
+# ---- were two figures measured in the same way?
+
+
+def incomparable(run: RunFiles, first: RunFiles, evaluator: str) -> str:
+    """``other settings`` or ``other data`` where an evaluator had them in one of two runs, as far as the folders tell.
+
+    Runs of older versions have no digests of their test sets: a training run's evaluator without a root reads the
+    held-out data, and for other evaluators the roots are compared.
+    """
+    evaluators = [_evaluators(each.config).get(evaluator) for each in (run, first)]
+    if evaluators[0] is None or evaluators[1] is None:
+        return ""
+    if _settings(evaluators[0], run) != _settings(evaluators[1], first):
+        return "other settings"
+    digests = [_test_set_digests(each).get(evaluator) for each in (run, first)]
+    if None in digests:
+        is_held_out = run.trains and first.trains and evaluators[0].get("root") is None
+        digests = [str(each.about.get("data")) if is_held_out else _root(each, evaluator) for each in (run, first)]
+    return "" if digests[0] == digests[1] else "other data"
+
+
+def _test_set_digests(run: RunFiles) -> dict[str, str | None]:
+    """Digests by evaluator, which a suite lists in the order of its members; empty where they are not known."""
+    digests = str(run.about.get("test_sets") or ("" if run.trains else run.about.get("data")) or "").split()
+    names = list(_evaluators(run.config))
+    return dict(zip(names, digests, strict=True)) if len(names) == len(digests) else {}
+
+
+def _root(run: RunFiles, evaluator: str) -> str | None:
+    root = _evaluators(run.config)[evaluator].get("root")
+    return None if root is None else str(Path(root).resolve())
+
+
+def _evaluators(config: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Evaluators of a config by the name that begins their metrics."""
+    evaluator = config.get("evaluator") or {}
+    members = evaluator.get("members")
+    evaluators = list(members.values()) if isinstance(members, Mapping) else [evaluator]
+    return {str(each["name"]): each for each in evaluators if isinstance(each, Mapping) and "name" in each}
+
+
+def _settings(evaluator: Mapping[str, Any], run: RunFiles) -> dict[str, object]:
+    """Settings of an evaluator; of paths and devices only whether they are set."""
+    settings = _comparable({"run_dir": run.config.get("run_dir", ""), "evaluator": evaluator})
+    return {
+        name: value is not None if EVALUATOR_PATHS.fullmatch(name.rpartition(".")[2]) else value
+        for name, value in settings.items()
+    }
+
+
+# ---- in what do runs differ?
+
+
+def config_differences(runs: Sequence[RunFiles]) -> list[list[str]]:
+    """Config keys that differ, each with its value in every run."""
+    return _differences([_comparable(run.config) for run in runs])
+
+
+def condition_differences(runs: Sequence[RunFiles]) -> list[list[str]]:
+    """Versions, machine and digests that differ, each with its value in every run."""
+    # The data of an evaluation are its test sets, which have a line of their own.
+    ignored = [OUTCOMES if run.trains or "test_sets" not in run.about else OUTCOMES | {"data"} for run in runs]
+    conditions = [
+        flatten({name: value for name, value in run.about.items() if name not in names})
+        for run, names in zip(runs, ignored, strict=True)
+    ]
+    return [[CONDITIONS.get(name, name), *values] for name, *values in _differences(conditions)]
+
+
+def _differences(mappings: Sequence[Mapping[str, object]]) -> list[list[str]]:
+    names = dict.fromkeys(name for mapping in mappings for name in mapping)
+    values = {name: [each.get(name, ABSENT) for each in mappings] for name in names}
+    rows = [
+        [name, *(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in texts)]
+        for name, texts in values.items()
+    ]
+    return [row for row in rows if len(set(row[1:])) > 1]
+
+
+def _comparable(config: Mapping[str, Any]) -> dict[str, object]:
+    """Flat config without the run's paths; its folder is replaced where other values name it."""
+    run_dir = str(config.get("run_dir", ""))
+    return {
+        name: value.replace(run_dir, "<run_dir>") if run_dir and isinstance(value, str) else value
+        for name, value in flatten(config).items()
+        if not RUN_PATHS.fullmatch(name.rpartition(".")[2])
+    }

@@ -9,7 +9,7 @@ from typing import Any
 import langcodes
 import numpy as np
 
-from xsent.reporting.pages.charts import COLOURS, PLANE, SHAPES, Look, Text, columns_of, mark_look, plane_spec
+from xsent.reporting.pages.charts import COLOURS, PLANE, SHAPES, Look, Text, mark_look, plane_spec
 from xsent.reporting.pages.page import Section, shorten
 from xsent.reporting.pages.run_folder import RunFiles
 from xsent.reporting.plots.embeddings import PairFigure
@@ -36,33 +36,25 @@ def pictures_section(runs: Mapping[str, RunFiles]) -> Section | None:
     charts: dict[str, object] = {}
     figures = []
     for number, (run, drawn) in enumerate(points.items()):
-        rows = _sample(len(drawn.sentences))
+        count, total = min(MAX_SENTENCES, len(drawn.sentences)), len(drawn.sentences)
+        rows = [row * total // count for row in range(count)]  # evenly from all
         sentences = [(drawn.languages[row], drawn.sentences[row]) for row in rows]
-        columns = columns_of(
-            [
-                {
-                    "key": keys.setdefault((language, text), len(keys)),
-                    "text": shorten(text),
-                    "series": language,
-                    "tag": _tag(language),
-                    "look": languages.index(language),
-                }
-                for language, text in sentences
-            ]
-        )
+        columns: dict[str, list[Any]] = {
+            "key": [keys.setdefault(sentence, len(keys)) for sentence in sentences],
+            "text": [shorten(text) for _, text in sentences],
+            "series": [language for language, _ in sentences],
+            "tag": [_tag(language) for language, _ in sentences],
+            "look": [languages.index(language) for language, _ in sentences],
+        }
         shared |= {f"{name}{number}": column for name, column in columns.items()}
         names = {name: f"{name}{number}" for name in columns}
-        for method, space, panel in (
-            (method, space, panel) for method, panels in drawn.methods.items() for space, panel in panels.items()
-        ):
-            figure = {
-                "id": f"{number} {method} {space}",
-                "title": f"{run}: {space}" if len(points) > 1 else space,
-                "note": panel["note"],
-                "data": {"method": method, "space": space},
-            }
-            chosen = [panel["points"][row] for row in rows] if panel["points"] else []
-            figures.append(_add_chart(charts, figure, chosen, {**names, "space": [space] * len(rows)}))
+        for method, panels in drawn.methods.items():
+            for space, panel in panels.items():
+                title = f"{run}: {space}" if len(points) > 1 else space
+                data = {"method": method, "space": space}
+                figure = {"id": f"{number} {method} {space}", "title": title, "note": panel["note"], "data": data}
+                chosen = [panel["points"][row] for row in rows] if panel["points"] else []
+                figures.append(_add_chart(charts, figure, chosen, {**names, "space": [space] * len(rows)}))
     longest = max(len(drawn.sentences) for drawn in points.values())
     context = {
         "pairs": {},
@@ -102,14 +94,8 @@ def study_section(figures: Sequence[PairFigure]) -> Section:
             figure = {"id": f"{panel} {method}", "title": panel, "note": note, "data": data}
             entries.append(_add_chart(charts, figure, points, names))
         blocks[f"points-{name}"] = {"specs": specs, "charts": charts, "shared": shared}
-    context = {
-        "pairs": pairs,
-        "methods": list(reversed(METHODS)),
-        "spaces": [],
-        "looks": looks,
-        "sampled": None,
-        "figures": entries,
-    }
+    options = {"methods": METHODS[::-1], "spaces": [], "pairs": pairs, "looks": looks}
+    context = {**options, "sampled": None, "figures": entries}
     return Section("figures", "Figures", "points", context, blocks)
 
 
@@ -125,23 +111,15 @@ def _shared(figure: PairFigure, series: Sequence[str]) -> dict[str, object]:
     languages, sentences = figure.sides.languages, figure.sides.sentences
     count = len(sentences[0])
     rows = [(number, space, side, row) for number, (space, side) in enumerate(figure.series) for row in range(count)]
-    columns = columns_of(
-        [
-            {
-                "key": number * count + row,
-                "partner": (number ^ 1) * count + row,
-                "look": number,
-                "series": series[number],
-                "what": f"{space}, {languages[side]}",
-                "other_what": f"translation, {languages[1 - side]}",
-                "tag": _tag(languages[side]),
-                "other_tag": _tag(languages[1 - side]),
-            }
-            for number, space, side, row in rows
-        ]
-    )
     return {
-        **columns,
+        "key": [number * count + row for number, _, _, row in rows],
+        "partner": [(number ^ 1) * count + row for number, _, _, row in rows],
+        "look": [number for number, *_ in rows],
+        "series": [series[number] for number, *_ in rows],
+        "what": [f"{space}, {languages[side]}" for _, space, side, _ in rows],
+        "other_what": [f"translation, {languages[1 - side]}" for _, _, side, _ in rows],
+        "tag": [_tag(languages[side]) for _, _, side, _ in rows],
+        "other_tag": [_tag(languages[1 - side]) for _, _, side, _ in rows],
         "sentences": [shorten(text) for side in sentences for text in side],
         "text": {"list": "sentences", "rows": [side * count + row for _, _, side, row in rows]},
         "other_text": {"list": "sentences", "rows": [(1 - side) * count + row for _, _, side, row in rows]},
@@ -167,12 +145,6 @@ def _plane(points: Any) -> tuple[list[int], list[int]]:
     half = float((high - low).max()) / 2 or 1.0
     x, y = ((array - (low + high) / 2) / half * PLANE).round().astype(int).T
     return x.tolist(), y.tolist()
-
-
-def _sample(count: int) -> list[int]:
-    """At most ``MAX_SENTENCES`` rows, evenly from all."""
-    size = min(MAX_SENTENCES, count)
-    return [number * count // size for number in range(size)]
 
 
 def _tag(language: str) -> str:

@@ -111,6 +111,14 @@ def read_run(folder: Path) -> RunFiles:
     )
 
 
+def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    """``{"a": {"b": 1}}`` as ``{"a.b": 1}``; lists and empty mappings stay as they are."""
+    flat: dict[str, object] = {}
+    for name, item in value.items():
+        flat |= flatten(item, f"{prefix}{name}.") if isinstance(item, Mapping) and item else {f"{prefix}{name}": item}
+    return flat
+
+
 def _check(place: object, is_valid: bool, expected: str, *values: object) -> None:
     if not is_valid:
         raise ValueError(f"{place}: expected {expected}" + "".join(f", found {value!r:.200}" for value in values))

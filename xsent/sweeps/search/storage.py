@@ -200,7 +200,7 @@ def _as_stored(identity: Mapping[str, Any]) -> Any:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    from xsent.reporting.pages.run_differences import flatten
+    from xsent.reporting.pages.run_folder import flatten
 
     flat = flatten(before), flatten(now)
     described = {
