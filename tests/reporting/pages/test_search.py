@@ -61,7 +61,7 @@ def test_every_trial_has_a_mark_at_its_value_with_the_shape_of_its_state(tmp_pat
 
 def test_importance_is_drawn_from_the_largest_or_its_absence_explained(tmp_path: Path) -> None:
     rows = columns(write(tmp_path / "a", importance={"host": 0.25, "lr": 0.75}), "importance")
-    assert [(row["name"], row["percent"]) for row in rows] == [("lr", "75.0 %"), ("host", "25.0 %")]
+    assert [(row["name"], row["percent"]) for row in rows] == [("lr", "75.0%"), ("host", "25.0%")]
     page = write(tmp_path / "b", importance={}, why_no_importance="too few finished; two are needed")
     assert "importance" not in blocks_of(page)["study"]["charts"]
     assert "No importance of parameters: too few finished; two are needed." in page.read_text()

@@ -16,12 +16,6 @@ from xsent.reporting.pages.page import FILTER, Section, log_page_errors, macro, 
 MAX_PAIR_BYTES = 4_000_000  # of all pairs on the page
 PAIR_OVERHEAD = 420  # bytes of markup of a pair, about
 MAX_WORD = 80  # characters; anything longer is an address or a broken line
-PART_NAMES = {
-    "lowest": "lowest scores",
-    "near": "near the threshold",
-    "highest": "highest scores",
-    "random": "at random",
-}
 
 
 def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: int) -> Path:
@@ -30,11 +24,8 @@ def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: 
     Args:
         path: of the page.
         report: of the filtered file.
-        rows: pairs on the screen at a time.
-        words: of a sentence, at most; the page tells how many more there are.
-
-    Raises:
-        ValueError: ``rows`` or ``words`` is below 1.
+        rows: pairs on the screen at a time; at least 1.
+        words: of a sentence, at most; the page tells how many more there are. At least 1.
     """
     check_page(rows=rows, words=words)
     sides = [
@@ -53,7 +44,7 @@ def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: 
         "threshold": report.threshold,
         "tags": [langcodes.standardize_tag(language) for language in report.languages],
         "rows": rows,
-        "part_names": PART_NAMES if is_sample else {},
+        "is_sample": is_sample,
         "counts": counts,
         "total": total,
         "omitted": len(sizes) - count,

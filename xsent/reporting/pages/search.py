@@ -72,7 +72,9 @@ def write_study(
         charts["history"] = chart("history", _history(trials, is_max=is_max))
     if importance:
         specs["importance"] = importance_spec(len(importance))
-        charts["importance"] = chart("importance", _importance(importance))
+        shares = sorted(importance.items(), key=lambda item: -item[1])
+        bars = [{"name": name, "value": share, "percent": f"{share:.1%}"} for name, share in shares]
+        charts["importance"] = chart("importance", [{"key": key, **bar} for key, bar in enumerate(bars)])
     if names and ranked:
         specs["parallel"] = parallel_spec([*axes, monitor])
         charts["parallel"] = chart("parallel", _parallel(ranked, axes, monitor, logarithmic))
@@ -82,25 +84,16 @@ def write_study(
     blocks = {"study": {"specs": specs, "charts": charts}} if charts else None
     header = ["trial", "state", monitor, "epochs", "seconds of its last process", *names]
     rows = [_row(trial, names, is_best=trial is best) for trial in trials]
-    table = Table("trials", header, rows, len(rows), "trials.csv")
-    counts = ", ".join(f"{states.count(state)} {text}" for state, (text, _) in STATES.items() if state in states)
-    facts = [
-        ("optimised", f"the {'highest' if is_max else 'lowest'} {monitor}", False),
-        ("trials", f"{len(trials)}: {counts}" if trials else "0", False),
-    ]
-    if best is not None:
-        facts.append(("best", f"{_text(best.value)}, by trial {best.number}", False))
-        facts.append(("with", ", ".join(f"{name} = {_text(value)}" for name, value in best.values.items()), False))
-    labels = {"search": "continue with", "best": "train the best with"}
-    facts += [(labels[kind], command, True) for kind, command in commands.items()]
+    counts = [f"{states.count(state)} {text}" for state, (text, _) in STATES.items() if state in states]
+    settings = "" if best is None else _mark(best)["tried"]
     return write_page(
         path,
         title=f"Search {name}",
         kind=SEARCH,
-        summary=macro("facts", facts),
+        summary=macro("searched", monitor, is_max, counts, best, settings, commands),
         sections=[
             Section("study", "Search", "search", context, blocks),
-            Section("trials", "Trials", "trials", {"table": table}),
+            Section("trials", "Trials", "trials", {"table": Table("trials", header, rows, len(rows), "trials.csv")}),
         ],
     )
 
@@ -137,14 +130,6 @@ def _history(trials: Sequence[StudyTrial], *, is_max: bool) -> list[dict[str, ob
         value = lowest if trial.value is None else trial.value
         rows.append({**_mark(trial), "trial": trial.number, "value": value, "best": best and best.value})
     return rows
-
-
-def _importance(importance: Mapping[str, float]) -> list[dict[str, object]]:
-    shares = sorted(importance.items(), key=lambda item: -item[1])
-    return [
-        {"key": key, "name": name, "value": share, "percent": f"{100 * share:.1f} %"}
-        for key, (name, share) in enumerate(shares)
-    ]
 
 
 def _parallel(
