@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ class Divergence(nn.Module):
         return margin_ranking(finer[:, 0], coarser[:, 0], margin=1.0) + tokens
 
 
-STEPS = {
+STEPS: dict[str, Callable[[], nn.Module]] = {
     "ranking": Ranking,
     "clustering": Clustering,
     "divergence": partial(Divergence, "pairs"),
@@ -90,7 +91,7 @@ def batch() -> tuple[Tensor, Tensor, Tensor]:
 
 def take_step(name: str, start: int, stop: int, *, ddp: bool) -> dict[str, Any]:
     torch.manual_seed(0)
-    module: nn.Module = STEPS[name]()
+    module = STEPS[name]()
     step = DistributedDataParallel(module) if ddp else module
     loss = step(*(column[start:stop] for column in batch()))
     loss.backward()

@@ -87,6 +87,6 @@ def remove_outputs(folder: Path, *, with_curves: bool) -> None:
     except (OSError, ValueError, AttributeError, TypeError):  # damaged, or the run was killed before it wrote one
         names = []
     # Never remove a file outside the two folders, whatever the list says.
-    listed = [name for name in names if len(name.parts) == 2 and name.parts[0] in FOLDERS and name.name != ".."]
+    listed = [str(name) for name in names if len(name.parts) == 2 and name.parts[0] in FOLDERS and name.name != ".."]
     for name in (*OUTPUTS, *listed, *([CURVES] if with_curves else [])):
         (folder / name).unlink(missing_ok=True)

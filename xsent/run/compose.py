@@ -52,9 +52,10 @@ def start_time() -> str:
 
 def register_resolvers() -> None:
     """Register the ``${xsent.*:...}`` resolvers of the config files; call it before Hydra composes."""
-    resolvers = {"run_dir": newest_run_folder, "started": start_time, "offline": _wandb_is_offline, "choice": _choice}
-    for name, resolver in resolvers.items():
-        OmegaConf.register_new_resolver(f"xsent.{name}", resolver, replace=True)
+    OmegaConf.register_new_resolver("xsent.run_dir", newest_run_folder, replace=True)
+    OmegaConf.register_new_resolver("xsent.started", start_time, replace=True)
+    OmegaConf.register_new_resolver("xsent.offline", _wandb_is_offline, replace=True)
+    OmegaConf.register_new_resolver("xsent.choice", _choice, replace=True)
 
 
 def _choice(group: str) -> str | None:

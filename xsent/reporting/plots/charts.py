@@ -20,7 +20,7 @@ from xsent.reporting.tables.table import csv_text
 LINES = ("-", "--", "-.", ":")  # with the colours 8 different looks, as both repeat after 4 and 8
 HATCHES = ("", "////", "....", "xxxx")
 INK = "#333333"
-GRID = {"color": "#dddddd", "linewidth": 0.6}
+GRID: dict[str, Any] = {"color": "#dddddd", "linewidth": 0.6}
 BINS = 50  # of a histogram, at most
 PANEL = 4.4  # inches of a histogram
 PER_ROW = 3  # histograms

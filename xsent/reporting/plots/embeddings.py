@@ -163,7 +163,13 @@ def draw_panels(
         axis.set_axis_off()
     figure.suptitle(title)
     handles, names = axes[0].get_legend_handles_labels()
-    place, legend_columns = ("outside right center", 1) if beside else ("outside lower center", len(names))
-    figure.legend(handles, names, loc=place, ncols=legend_columns, frameon=False, markerscale=2)
+    figure.legend(
+        handles,
+        names,
+        loc="outside right center" if beside else "outside lower center",
+        ncols=1 if beside else len(names),
+        frameon=False,
+        markerscale=2,
+    )
     figure.savefig(path, dpi=150)
     return path
