@@ -1,7 +1,5 @@
 """Order of evaluation, threshold and checkpoints; unknown monitored metrics are refused."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

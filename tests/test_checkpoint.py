@@ -1,7 +1,5 @@
 """Checkpoints are whole or refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

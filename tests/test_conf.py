@@ -1,7 +1,5 @@
 """Every recipe composes with every encoder and data set, and every key of a config fits its target."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 from typing import Any

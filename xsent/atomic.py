@@ -4,8 +4,6 @@ Each is written under a temporary name beside the target, flushed to the disk an
 the target holds what it held before.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Batches with their shapes, and the protocols of encoders and pair judges."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """Lightning callbacks: checkpoints, evaluation after each epoch, resumable early stopping."""
 
-from __future__ import annotations
-
 import logging
 import operator
 from pathlib import Path

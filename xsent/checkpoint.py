@@ -1,7 +1,5 @@
 """Checkpoint files: atomic writes, SHA-256 check, previous checkpoint kept."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

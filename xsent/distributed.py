@@ -1,7 +1,5 @@
 """Gathering of rows over devices, gradients included; W devices, B rows on each."""
 
-from __future__ import annotations
-
 import torch
 import torch.distributed as dist
 from torch import Tensor

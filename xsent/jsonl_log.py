@@ -1,7 +1,5 @@
 """Append-only JSON Lines files that survive a kill: caches of expensive results."""
 
-from __future__ import annotations
-
 import errno
 import io
 import json

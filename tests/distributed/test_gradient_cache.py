@@ -1,7 +1,5 @@
 """Gradient caching in two processes equals a plain batch in a single process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

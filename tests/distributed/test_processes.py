@@ -1,7 +1,5 @@
 """Losses on 1, 2 and 4 processes: the same value and gradient, no row lost or counted twice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A whole run with ``trainer=ddp_cpu`` ends where one process ends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Headless browser for the pages."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

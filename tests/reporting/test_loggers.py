@@ -1,7 +1,5 @@
 """The loggers that a user can choose, each built from its config."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run writes about itself while it trains and at its end."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

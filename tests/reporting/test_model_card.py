@@ -1,7 +1,5 @@
 """Model card: origin, scores and licence of a model, and nothing of the machine that made it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A folder that is used again: what goes and what stays."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

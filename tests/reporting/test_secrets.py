@@ -1,7 +1,5 @@
 """Nothing secret in what is logged."""
 
-from __future__ import annotations
-
 import pytest
 
 from xsent.reporting.secrets import MASK, redact

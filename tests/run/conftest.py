@@ -1,7 +1,5 @@
 """Test set for small evaluations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Secrets on the command line are in no file of the run folder, even if the config is refused."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run that is killed and resumed ends with exactly the weights of an uninterrupted run."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs in the folder of an earlier run: reports show no old results, a killed run is not reported as finished."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

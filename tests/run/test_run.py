@@ -1,7 +1,5 @@
 """Small complete runs: learning, output files, loading, evaluation; bad input is refused before any work."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Environment of a run, recorded for reproduction: versions, machine, git commit."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """Metrics files: ``metrics.csv`` grows during training, ``metrics.json`` is written at the end."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

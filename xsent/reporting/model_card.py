@@ -1,7 +1,5 @@
 """Model card (``README.md``) of an exported folder: use, training, scores, limits, licence, check, digests."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

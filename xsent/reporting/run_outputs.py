@@ -1,7 +1,5 @@
 """Output files of a finished run: metrics (JSON, CSV, Markdown), charts and tables; removal of earlier ones."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping

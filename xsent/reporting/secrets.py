@@ -1,7 +1,5 @@
 """Mask keys, tokens and passwords in values that are logged or written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Compose configs with Hydra, build their objects, train and evaluate."""
 
-from __future__ import annotations
-
 from xsent.run.build import build, check_targets
 from xsent.run.compose import check_overrides, load_config, newest_run_folder, register_resolvers, start_time
 from xsent.run.evaluation import evaluate, load_encoder, load_judge

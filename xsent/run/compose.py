@@ -1,7 +1,5 @@
 """Compose configs with Hydra, resolve them to plain values and check them before anything is built."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

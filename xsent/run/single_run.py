@@ -8,8 +8,6 @@ sweep would start the sweep again; the command line of this process trains the s
   the run can be resumed from its last checkpoint.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

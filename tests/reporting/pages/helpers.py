@@ -1,7 +1,5 @@
 """Run folders written by hand, and access to the charts of a page in a file and in a browser."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

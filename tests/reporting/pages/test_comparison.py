@@ -1,7 +1,5 @@
 """Runs beside one another: names, deltas, what may not be compared, what differs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

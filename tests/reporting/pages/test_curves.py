@@ -1,7 +1,5 @@
 """Curves: the chart of each name, and what thinning keeps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The page of scored pairs: what is written into it, and what a browser makes of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The figures of a study, from sentences to files, and what is refused before anything is embedded."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

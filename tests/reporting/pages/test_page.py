@@ -1,7 +1,5 @@
 """All pages: text stays text, a strict content security policy, equal bytes, size limit, readable colours."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

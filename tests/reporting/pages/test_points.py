@@ -1,7 +1,5 @@
 """Figures page of a study: points and sentences in the file, and behaviour in a browser."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

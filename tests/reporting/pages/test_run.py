@@ -1,7 +1,5 @@
 """Reports of runs and comparisons: what is written, and behaviour in a browser."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

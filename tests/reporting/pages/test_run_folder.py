@@ -1,7 +1,5 @@
 """A run folder read back: what is there, and what is said when something is wrong."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """Page of a search: its marks, lines and table are those of the trials."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

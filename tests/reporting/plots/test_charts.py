@@ -1,7 +1,5 @@
 """Charts: pictures that are there and repeat, tables of the numbers in them."""
 
-from __future__ import annotations
-
 import csv
 import logging
 import sys

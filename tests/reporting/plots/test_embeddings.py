@@ -1,7 +1,5 @@
 """Pictures of vectors: there, of a sensible size, the same for the same seed."""
 
-from __future__ import annotations
-
 import json
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """From many dimensions to two: the same every time, equal vectors one point, and a word where there is no picture."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of how hard distractors are to tell."""
 
-from __future__ import annotations
-
 import io
 import math
 

@@ -1,7 +1,5 @@
 """A paper's table with ours as the last row, and what a run leaves of it."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

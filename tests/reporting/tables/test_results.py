@@ -1,7 +1,5 @@
 """Results as a table: ours, the paper's, the difference."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """The table of a study, by hand."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

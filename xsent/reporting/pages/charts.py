@@ -5,8 +5,6 @@ many charts share one. A row with a ``key`` is a mark that can be pointed at; ``
 connect, and ``partner`` is the key of a mark that is ringed along.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product

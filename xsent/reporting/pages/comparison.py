@@ -1,7 +1,5 @@
 """Comparison of runs: deltas of figures, whether they are comparable, what differs; HTML page and terminal table."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Curves of losses and validation figures by step, thinned to what a screen can show."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

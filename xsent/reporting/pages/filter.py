@@ -1,7 +1,5 @@
 """Page of a filtered bitext: histogram of the scores and a sample of pairs with their divergent words marked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import groupby

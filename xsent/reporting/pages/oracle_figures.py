@@ -1,7 +1,5 @@
 """The ORACLE paper's figures 1, 5 and 7 to 16: meaning and language vectors of a pair, a panel per objective."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

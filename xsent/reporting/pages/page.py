@@ -1,7 +1,5 @@
 """HTML pages: Jinja2 templates, charts by Vega-Lite, one self-contained file under a strict content security policy."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Sentences in the plane (PCA and t-SNE of their embeddings): a chart per run or objective, and space."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any

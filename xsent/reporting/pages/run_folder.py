@@ -1,7 +1,5 @@
 """Run folder reader: metrics, config, logged values, tables and points of a run, checked and with secrets masked."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """``report.html`` of a run: results, curves, pictures, charts, configuration and details."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from datetime import timedelta

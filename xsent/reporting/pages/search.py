@@ -1,7 +1,5 @@
 """Page of a hyper-parameter search: values by trial, importance of parameters, parallel coordinates, all trials."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Figures without pyplot's global state, colours and markers, and fonts for all scripts."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Iterator, Sequence

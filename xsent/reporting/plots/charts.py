@@ -1,7 +1,5 @@
 """Draw charts of an evaluation as PNG files, with their numbers as CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Plots of projected embeddings: a panel per space or objective, a colour and marker per language."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

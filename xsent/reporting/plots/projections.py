@@ -1,7 +1,5 @@
 """Deterministic PCA and t-SNE projections of unit vectors to two dimensions."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Scatter plots: points with their labels, a marker and a colour for each kind."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from textwrap import fill

@@ -1,7 +1,5 @@
 """Difficulty table of distractors (Jaccard similarity), with published sets for comparison."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of a paper with our results as their last rows; for terminal and Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Results table: items down, spaces across, the paper's figure beside ours; and CSV of all figures."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

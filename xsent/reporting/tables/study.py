@@ -1,7 +1,5 @@
 """Table of a study: a column per objective, a row per metric, the paper's figure beside ours."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Mapping, Sequence

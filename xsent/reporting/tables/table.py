@@ -1,7 +1,5 @@
 """Tables of texts and their forms: terminal, Markdown, CSV; ``pages/templates/macros.html`` is the HTML form."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
