@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -16,8 +15,6 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, P
 from xsent.models.batching import batch_slices, hash_tensors, longest_first
 from xsent.models.model_files import model_folder
 from xsent.models.subwords import encode_words, rust_tokenizer
-
-log = logging.getLogger(__name__)
 
 CPU_TOKENS, GPU_TOKENS = 1024, 32_768  # padded tokens of a batch, as for encoders
 MAX_LOGITS = 2**26  # most numbers in the output of a batch; a large vocabulary needs small batches

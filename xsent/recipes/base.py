@@ -1,6 +1,5 @@
 """Base classes of recipes: optimizer and schedule, evaluation, exact resuming, stop at the first NaN."""
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,6 @@ from xsent.data.modules.base import TrainingData
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, rank, world_size
 from xsent.evaluation.evaluator import Evaluation, Evaluator, add_space, as_pair_evaluator, score_spaces
-
-log = logging.getLogger(__name__)
 
 OptimizerFactory = Callable[[Iterable[Tensor]], Optimizer]
 SchedulerFactory = Callable[..., LRScheduler]  # (optimizer, total_steps=...)

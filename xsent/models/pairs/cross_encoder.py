@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,8 +20,6 @@ from xsent.models.encoders.base import CHUNK, DeclaredModule, bfloat16_weights
 from xsent.models.encoders.pooled import POOLER
 from xsent.models.encoders.transformer import SentenceEncoder, max_input_length
 from xsent.models.pooling import POOLING
-
-log = logging.getLogger(__name__)
 
 SEGMENT_IDS = ("pair", "zeros")
 POOLINGS = ("cls", "mean")
