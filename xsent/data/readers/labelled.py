@@ -86,8 +86,8 @@ def read_rows(
     for number, line in enumerate(lines[header is not None :], start=1 + (header is not None)):
         columns = line.split("\t")
         if len(columns) != width:
-            found = f"{len(columns)}{hint if len(columns) == 2 else ''}"
-            raise ValueError(f"{path}:{number}: expected {width} columns by TAB, found {found}")
+            count = f"{len(columns)}{hint if len(columns) == 2 else ''}"
+            raise ValueError(f"{path}:{number}: expected {width} columns by TAB, found {count}")
         yield number, columns
 
 
