@@ -41,6 +41,8 @@ def test_argmax_links_mutual_nearest_neighbours_only() -> None:
     # The third of the source is nearest to the first of the target (20 degrees), which has a nearer one (5 degrees).
     links = ARGMAX(at_angles(0, 90, 25), at_angles(5, 80))
     assert links.tolist() == [[0, 0], [1, 1]]
+    # A vector of length zero gives no NaN.
+    assert [1, 0] in ARGMAX(np.array([[0.0, 0.0], [1.0, 0.0]]), at_angles(0, 90)).tolist()
 
 
 def test_itermax_links_remaining_rows_at_a_discount() -> None:
@@ -75,21 +77,12 @@ def test_distortion_links_a_word_that_occurs_twice_at_both_places() -> None:
 
 
 @pytest.mark.parametrize("match", MATCHERS.values(), ids=MATCHERS.keys())
-def test_a_side_without_vectors_has_no_links(match: Match) -> None:
+def test_exchanging_the_sides_exchanges_the_links_and_a_side_without_vectors_has_none(match: Match) -> None:
     assert match(np.zeros((0, 4)), np.ones((3, 4))).shape == (0, 2)
     assert match(np.ones((3, 4)), np.zeros((0, 4))).shape == (0, 2)
-
-
-@pytest.mark.parametrize("match", MATCHERS.values(), ids=MATCHERS.keys())
-def test_exchanging_the_sides_exchanges_the_links(match: Match) -> None:
     rng = np.random.default_rng(2)
     source, target = rng.normal(size=(7, 5)), rng.normal(size=(5, 5))
     assert sorted(map(tuple, match(source, target)[:, ::-1])) == [tuple(link) for link in match(target, source)]
-
-
-def test_a_vector_of_length_zero_is_no_nan() -> None:
-    source = np.array([[0.0, 0.0], [1.0, 0.0]])
-    assert [1, 0] in ARGMAX(source, at_angles(0, 90)).tolist()
 
 
 def test_words_are_linked_if_any_of_their_pieces_are_by_plain_integers() -> None:

@@ -47,12 +47,7 @@ def test_a_side_more_than_twice_as_long_as_the_other_is_drawn_again() -> None:
     six, seven = annotated("e f g h i j", "q", key="b"), annotated("e f g h i j k", "q", key="c")
     assert {len(record.source) for record in draws(INSERTION, [six, seven]) if isinstance(record, Divergence)} == {10}
     assert draws(INSERTION, [seven]) == {Reason.NO_OTHER_SENTENCE}
-
-
-def test_a_sentence_is_added_to_the_target_if_it_is_shorter() -> None:
+    # The target is extended if it is shorter.
     pair = annotated("a b c d", "u v", key="z")
-    seeds = SeedCorpus([pair, annotated("e", "q", key="b")], longest=9)
-    result = INSERTION.make(pair, Random(0), seeds)
-    assert isinstance(result, Divergence)
-    assert result.side == "target"
-    assert sorted(result.target) == ["q", "u", "v"]
+    result = INSERTION.make(pair, Random(0), SeedCorpus([pair, annotated("e", "q", key="b")], longest=9))
+    assert (result.side, sorted(result.target)) == ("target", ["q", "u", "v"])

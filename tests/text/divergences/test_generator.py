@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from tests.helpers import ROOT
 from tests.test_conf import check_signatures
 from tests.text.divergences.helpers import annotated
-from xsent.text.divergences import AnnotatedPair, Diverger, WordNet, to_json
+from xsent.text.divergences import AnnotatedPair, Diverger, to_json
 from xsent.text.divergences.json_format import KINDS, Reason
 from xsent.text.divergences.substitution import FrequencyRanker
 
@@ -100,7 +100,11 @@ def test_a_seed_without_candidates_is_recorded_with_its_reasons(wordnet_folder: 
     }
 
 
-def test_no_kinds_and_no_pairs_are_allowed(wordnet_folder: Path) -> None:
+def test_no_kinds_no_pairs_and_targets_without_tags_are_allowed(
+    wordnet_folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    list(diverger(wordnet_folder).diverge([*PAIRS, annotated("a b c d", "u v")]))
+    assert "1 of 19 pairs have no target tags" in caplog.text
     none = diverger(wordnet_folder, "divergences.kinds=[]")
     assert [len(result.divergences) for result in none.diverge(PAIRS)] == [1] * len(PAIRS)
     assert list(diverger(wordnet_folder).diverge([])) == []
@@ -113,12 +117,7 @@ def test_wordnet_is_missed_before_any_work_and_only_where_it_is_needed(tmp_path:
     assert list(diverger(tmp_path, "divergences.kinds=[subtree_deletion]").diverge(PAIRS))
 
 
-def test_targets_without_tags_are_mentioned(wordnet_folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    list(diverger(wordnet_folder).diverge([*PAIRS, annotated("a b c d", "u v")]))
-    assert "1 of 19 pairs have no target tags" in caplog.text
-
-
-def test_bad_options_and_keys_are_named(small_wordnet: WordNet, wordnet_folder: Path) -> None:
+def test_bad_options_and_keys_are_named(wordnet_folder: Path) -> None:
     with pytest.raises(Exception, match=r"divergences\.kinds=\['lexical'\]: expected some of subtree_deletion"):
         diverger(wordnet_folder, "divergences.kinds=[lexical]")
     with pytest.raises(Exception, match=r"divergences\.links='first': expected all or last"):

@@ -82,9 +82,7 @@ def test_a_corpus_adds_names_whatever_its_order() -> None:
     sentence = "Quibell came first."
     assert [entity.kind for entity in names.find(sentence)] == ["surname"]
     assert "Vidal" in replacements(names, sentence, names.find(sentence)[0])
-
-
-def test_a_name_that_only_one_neighbour_tells_is_not_learned() -> None:
+    # A name that only one neighbour tells is not learned.
     collector = NameCollector()
     collector.add("The rain in Tobruk stopped.")
     assert collector.names() == {}

@@ -32,9 +32,6 @@ def noiser(**changes: Any) -> Noiser:
     return Noiser(**VALUES | changes)
 
 
-# ---- the mixture
-
-
 def test_the_number_of_transformations_is_binomial() -> None:
     mixture = noiser().mixture
     size = 40_000
@@ -78,9 +75,6 @@ def test_none_selected_leaves_all_and_all_selected_leaves_none() -> None:
     assert noiser(selection=0.0)("one\ntwo\r\n", 0).text == "one two"  # a line has no line breaks
     steps = noiser(selection=1.0)(SENTENCES[0], 7).applied
     assert sorted(step.name for step in steps) == sorted(TRANSFORMATIONS)
-
-
-# ---- streams
 
 
 @pytest.mark.parametrize("transform", ["fing", "leet", "spac", "spel"])
@@ -135,9 +129,6 @@ def test_a_process_that_cannot_start_is_an_error() -> None:
     assert "ChildProcessError: a process that makes noise ended early" in process.stderr
 
 
-# ---- the released script
-
-
 def test_plans_are_those_of_the_released_script(reference: dict[str, Any]) -> None:
     fixture = reference["mix_all_plan"]
     replay = noiser(seed=fixture["seed"], reference_rng=True)
@@ -158,9 +149,6 @@ def test_the_replay_has_its_typos_at_the_same_places_and_begins_anew_at_every_ca
     assert list(mixed.apply(SENTENCES * 9, range(27))) == list(mixed.apply(SENTENCES * 9, range(27)))
     with pytest.raises(ValueError, match="reference_rng=true draws one sequence over all sentences"):
         mixed("Hello", 0)  # one sentence alone cannot be replayed
-
-
-# ---- odd sentences
 
 
 @pytest.mark.parametrize("transform", [MIX_ALL, *TRANSFORMATIONS])
@@ -185,9 +173,6 @@ def test_other_scripts_pass_unless_white_space_is_meant(transform: str, sentence
 def test_ten_thousand_words_are_done(transform: str) -> None:
     sentence = " ".join(["because", "you", "are", "not", "there", "on", "Monday", "morning"] * 1_250)
     assert len(noiser(transform=transform)(sentence, 0).text) > 10_000
-
-
-# ---- values
 
 
 @pytest.mark.parametrize(

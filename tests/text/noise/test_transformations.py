@@ -32,28 +32,16 @@ def test_outputs_equal_those_of_the_released_transformations(
         assert apply(case[:4], pair["in"], seed, nl_augmenter, **parameters) == pair["out"]
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("abr1", {"probability": 0.5}),
-        ("abr2", {}),
-        ("abr3", {}),
-        ("fing", {"probability": 0.05}),
-        ("cont", {}),
-        ("dysl", {}),
-        ("leet", {"share": 0.5}),
-        ("slng", {}),
-        ("week", {}),
-        ("spac", {"remove": 0.1, "add": 0.05}),
-    ],
-)
-def test_the_published_test_cases_pass(
-    reference: dict[str, Any], nl_augmenter: Lexicons, name: str, parameters: dict[str, float]
-) -> None:
+PARAMETERS = {"abr1": {"probability": 0.5}, "fing": {"probability": 0.05}, "leet": {"share": 0.5}}
+PARAMETERS |= {"spac": {"remove": 0.1, "add": 0.05}}
+
+
+@pytest.mark.parametrize("name", ["abr1", "abr2", "abr3", "fing", "cont", "dysl", "leet", "slng", "week", "spac"])
+def test_the_published_test_cases_pass(reference: dict[str, Any], nl_augmenter: Lexicons, name: str) -> None:
     cases = reference["nl_augmenter_test_cases"]["cases"][name]
     assert cases
     for case in cases:
-        assert apply(name, case["in"], 0, nl_augmenter, **parameters) == case["out"][0]
+        assert apply(name, case["in"], 0, nl_augmenter, **PARAMETERS.get(name, {})) == case["out"][0]
 
 
 def test_the_published_misspellings_are_made_word_by_word(reference: dict[str, Any], nl_augmenter: Lexicons) -> None:

@@ -69,9 +69,6 @@ def ledger_of(maker: LlmMaker) -> list[dict[str, object]]:
     return lines_of(Path(str(maker.ledger)))
 
 
-# ---- what is asked, and what comes of it
-
-
 def test_each_text_gets_its_distractors_in_the_order_of_the_requests(maker: Maker, endpoint: Endpoint) -> None:
     first = iter(range(100))
 
@@ -130,9 +127,6 @@ def test_no_more_texts_are_asked_about_at_a_time_than_may_be_also_beside_an_even
     endpoint.otherwise = slow
     assert [result.failure for result in asyncio.run(beside_a_busy_event_loop())] == [""] * 6
     assert endpoint.most_at_a_time == 2
-
-
-# ---- the ledger
 
 
 def test_a_line_of_the_ledger_tells_what_was_asked_and_answered_and_used(maker: Maker, endpoint: Endpoint) -> None:
@@ -267,9 +261,6 @@ def test_two_runs_do_not_share_a_ledger_at_a_time(maker: Maker) -> None:
         run(maker(), 1)
 
 
-# ---- answers that will not do
-
-
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -303,9 +294,6 @@ def test_a_fenced_list_in_json_will_do_and_an_answer_without_an_end_will_not(mak
     assert run(maker())[0].distractors == expected(SENTENCES[0])
     (result,) = run(maker(attempts=2, model="model-2"))
     assert result.failure == "no usable answer in 2: the answer was cut off at max_tokens"
-
-
-# ---- errors that may pass
 
 
 PASSING = {
@@ -382,9 +370,6 @@ def test_an_endpoint_that_stops_answering_stops_the_run(maker: Maker, endpoint: 
     assert model.totals.requests == 7
     endpoint.otherwise = good
     assert [result.failure for result in run(model, 6)] == [""] * 6
-
-
-# ---- errors that will not pass
 
 
 FATAL = {
@@ -500,9 +485,6 @@ def test_an_endpoint_that_is_not_there_is_said_at_once(maker: Maker) -> None:
             run(maker(base_url=url))
 
 
-# ---- the key
-
-
 def test_a_missing_key_is_said_before_any_request_unless_the_endpoint_needs_none(
     maker: Maker, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -533,9 +515,6 @@ def test_libraries_log_no_requests(maker: Maker, caplog: pytest.LogCaptureFixtur
     run(maker())
     assert not [record for record in caplog.records if record.name.partition(".")[0] in ("httpx", "httpx2", "openai")]
     assert KEY not in repr(vars(maker()))
-
-
-# ---- spending
 
 
 PRICES = {"_target_": "xsent.text.distractors.llm.budget.Prices", "prompt": 10.0, "completion": 40.0}
@@ -628,9 +607,6 @@ def test_an_answer_that_was_not_waited_for_may_be_on_the_bill(maker: Maker, endp
     assert model.totals.usage.completion == 50 + 2_048
 
 
-# ---- dry runs
-
-
 def test_a_dry_run_sends_and_writes_nothing_and_needs_no_key(
     maker: Maker, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -663,9 +639,6 @@ def test_a_dry_run_needs_no_ledger_bounds_the_prompt_and_says_when_there_is_noth
     assert plan[:5] == (2, 2, 2, 0, 0)
     assert plan.first_prompt == ""
     assert plan.bound == Usage(0, 0)
-
-
-# ---- options
 
 
 @pytest.mark.parametrize(
