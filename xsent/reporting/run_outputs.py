@@ -37,7 +37,6 @@ def report_results(
         config: resolved. ``expected`` has the paper's figures by metric; ``published`` has the paper's tables, which
             are written to ``published.md`` with our rows. Secrets are masked.
         about: environment, digests and how long it took.
-        folder: of the run.
         show: whether to print the tables.
     """
     metrics = {f"test/{name}": value for name, value in scored.metrics.items()}

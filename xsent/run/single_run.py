@@ -28,9 +28,7 @@ MODULE = "xsent.run.single_run"
 def train_in_subprocess(config: dict[str, Any], variables: Mapping[str, str] | None = None) -> None:
     """Train a resolved config in a new process.
 
-    Args:
-        config: resolved.
-        variables: added to the environment.
+    ``variables`` are added to the environment.
 
     Raises:
         RuntimeError: the process failed; its messages are on the screen.

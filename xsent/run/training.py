@@ -45,7 +45,6 @@ def train_run(
     """``train`` with a resolved config.
 
     Args:
-        config: resolved.
         data: of ``config["data"]``, which may be read already; None: built here.
         stopper: callback that can end the run without its final evaluation.
     """

@@ -46,10 +46,10 @@ def draw(folder: Path, **changed: Any) -> list[Path]:
     return study_figures(**(arguments | changed))
 
 
-def width_and_height(path: Path) -> tuple[int, int]:
+def width_and_height(path: Path) -> list[int]:
     content = path.read_bytes()
     assert content.startswith(b"\x89PNG")
-    return int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")
+    return [int.from_bytes(content[at : at + 4], "big") for at in (16, 20)]
 
 
 def test_each_pair_has_two_pictures_and_all_have_one_page(tmp_path: Path) -> None:
@@ -57,8 +57,7 @@ def test_each_pair_has_two_pictures_and_all_have_one_page(tmp_path: Path) -> Non
     names = [f"figure-{pair}{suffix}.png" for pair in ("deu", "fra", "deu-fra") for suffix in ("", "-pca")]
     assert [path.name for path in paths] == [*names, "figures.html"]
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(path.name for path in paths)
-    for path in paths[:-1]:
-        width, height = width_and_height(path)
+    for width, height in map(width_and_height, paths[:-1]):
         assert 1.3 * height < width < 2 * height  # two square panels, a title and a legend
 
 

@@ -136,7 +136,7 @@ def _figures(label: str, metrics: Sequence[ComparedMetric], names: Sequence[str]
                 exact = {} if figure.delta is None else {"data-delta": repr(figure.delta)}
                 cells.append(Cell(delta_text(compared.metric, figure), {"class": "delta", **exact}))
         rows.append(Row(cells, bold="/mean/" in compared.metric))
-    header = ["", names[0], *(text for name in names[1:] for text in (name, "delta"))]
+    header = ["metric", names[0], *(text for name in names[1:] for text in (name, "delta"))]
     return Table(label, header, rows, len(rows), "each run's results.csv")
 
 

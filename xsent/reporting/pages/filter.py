@@ -20,8 +20,6 @@ def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: 
     """Write the page; returns ``path``.
 
     Args:
-        path: of the page.
-        report: of the filtered file.
         rows: pairs on the screen at a time; at least 1.
         words: of a sentence, at most; the page tells how many more there are. At least 1.
     """

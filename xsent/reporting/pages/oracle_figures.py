@@ -32,10 +32,9 @@ def study_figures(
     Args:
         panels: vectors of sentences by title of the panel; a ``DisentangledEncoder.embed`` is one.
         pairs: N translation pairs each.
-        title: what is shown, the encoder's name for one.
+        title: what is shown, such as the encoder's name.
         spaces: which of ``meaning``, ``language`` and ``original`` are projected together.
-        folder: of the figures.
-        cache_dir: cache of t-SNE's points.
+        cache_dir: of t-SNE's points.
         seed, perplexity: of t-SNE. A panel with fewer distinct vectors has a note in place of points.
 
     Returns:

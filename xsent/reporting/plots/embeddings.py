@@ -75,7 +75,6 @@ def projection_pictures(
         vectors: (N, D) by name of the space.
         sentences: N texts.
         languages: of the N sentences.
-        folder: of the pictures.
         seed, perplexity: of t-SNE, which uses cosine distance as the ORACLE paper's figures do.
 
     Raises:
@@ -131,8 +130,6 @@ def draw_panels(
     Args:
         panels: a panel without points is grey and has a note alone.
         series: look and rows of the N vectors, by label.
-        title: of all panels.
-        path: of the picture.
         beside: whether the legend is beside the panels or below them.
     """
     columns = min(len(panels), PER_ROW)

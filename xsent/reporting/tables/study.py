@@ -39,12 +39,11 @@ class Figure(NamedTuple):
 
 
 def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *, folder: Path) -> None:
-    """Write ``table.csv`` and ``table.md``, and print the tables.
+    """Write ``table.csv`` and ``table.md`` into the folder, and print the tables.
 
     Args:
         cells: encoder, objective, seed, and metrics or an error of each cell; ``missing`` test sets.
         study: its ``title`` and ``paper``.
-        folder: of the study.
     """
     results = figures(cells, study["paper"])
     if results:
