@@ -25,9 +25,6 @@ class Dictionary:
         self.seen += sentences
         return [Annotation(tuple(self.tags.get(word, "X") for word in words), ()) for words in sentences]
 
-    def digest(self) -> str:
-        return "by hand"
-
 
 def test_swaps_are_those_of_the_reference(fixtures_dir: Path) -> None:
     for case in json.loads((fixtures_dir / "clsd.json").read_text())["single_token_swap"]["cases"]:

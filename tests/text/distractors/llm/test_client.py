@@ -14,6 +14,7 @@ from xsent.text.distractors.llm.client import Client, Patience, upper_bound
 from xsent.text.distractors.llm.ledger import Call, Ledger
 
 PATIENCE = Patience(timeout=5.0, tries=4, give_up_after=3)
+OPTIONS = {"key": KEY, "key_env": "A_KEY", "concurrency": 3, "patience": PATIENCE}
 CALL = Call("model-1", ({"role": "user", "content": "Sag etwas.\nEr kommt heute."},), {"max_tokens": 100}, 1)
 
 
@@ -21,15 +22,7 @@ async def ask(endpoint: Endpoint, tmp_path: Path, *calls: Call, limit_tokens: in
     """Ask with a new client and ledger; returns the closed client."""
     with Ledger(tmp_path / "ledger.jsonl", "model-1") as ledger:
         spending = Spending(NO_USAGE, Prices(None, None), None, limit_tokens)
-        client = Client(
-            base_url=endpoint.url,
-            key=KEY,
-            key_env="A_KEY",
-            ledger=ledger,
-            spending=spending,
-            concurrency=3,
-            patience=PATIENCE,
-        )
+        client = Client(base_url=endpoint.url, ledger=ledger, spending=spending, **OPTIONS)
         try:
             await asyncio.gather(*(client.ask(call) for call in calls))
         finally:
