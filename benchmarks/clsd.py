@@ -9,8 +9,6 @@ scores each encoder (direct comparison, pivot, changes of single words) and draw
 side. Finished runs are not repeated.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

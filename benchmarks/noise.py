@@ -6,8 +6,6 @@ Sentences are sampled from the English ones of ``XSENT_DATA``. Transformations r
 with one and two processes, and a file of one line measures its start-up.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os

@@ -5,8 +5,6 @@ losses, backward, Adam, MEAT's discriminator) without Lightning's loop, and the 
 ``torch.mm`` of the same shapes. The two take turns, so that other load slows both.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Mapping

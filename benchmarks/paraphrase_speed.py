@@ -9,8 +9,6 @@ steps after the first few of a real run are timed, without loading and warm-up. 
 process, so that other load slows all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import statistics

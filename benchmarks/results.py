@@ -4,8 +4,6 @@
 evaluation is an ordinary run (``python evaluate.py``) with its run folder.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Mapping

@@ -9,8 +9,6 @@ are measured by the same evaluators on RoCS-MT (the available part), LexNorm, ST
 Interrupted runs are resumed, finished ones skipped.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

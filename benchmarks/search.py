@@ -4,8 +4,6 @@
 changes of the machine's speed.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import time

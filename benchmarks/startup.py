@@ -1,7 +1,5 @@
 """Start-up time of ``import xsent`` and ``python train.py --help``: whole processes, median of five."""
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Child processes of tests, forked from a server that has imported torch and xsent once."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import runpy

@@ -1,7 +1,5 @@
 """Fixtures: the repository, shared data (``XSENT_DATA``, by default beside the checkout), reference figures."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

@@ -1,7 +1,5 @@
 """Toy data, toy encoders and configs for small runs in tests."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """The console command: fast help, one-line errors, mining and noise from end to end."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``xsent export`` on the command line."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

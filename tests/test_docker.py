@@ -1,7 +1,5 @@
 """Docker images, tested without Docker: parse the Dockerfile and execute its steps."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Importing is cheap, asking for help is quick."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

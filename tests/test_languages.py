@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from xsent.languages import to_iso639_3

@@ -1,7 +1,5 @@
 """Imports between the packages of xsent, checked in the source (``docs/architecture.md``)."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The notebooks run from top to bottom, draw what they promise, and are stored without a trace of having run."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

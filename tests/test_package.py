@@ -1,7 +1,5 @@
 """Packages of an installed xsent."""
 
-from __future__ import annotations
-
 import tomllib
 
 from tests.helpers import ROOT

@@ -1,7 +1,5 @@
 """Cosine similarity by paper and pencil."""
 
-from __future__ import annotations
-
 import math
 
 import torch

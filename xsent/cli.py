@@ -5,8 +5,6 @@ config file becomes an option; ``cli_commands`` has the function that each comma
 ``--set KEY=VALUE``, which beats the file.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

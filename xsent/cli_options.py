@@ -14,8 +14,6 @@ without what stands in brackets; it may continue in the comments of the next lin
 the type; for null the metavar does (``TYPES``).
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable, Iterator

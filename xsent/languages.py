@@ -1,7 +1,5 @@
 """Language codes: conversion of any ISO 639 code or locale to ISO 639-3."""
 
-from __future__ import annotations
-
 import difflib
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Lexical overlap of texts: Jaccard and indel similarity, and the difficulty of distractors."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Folder of the config files; SHA-256 of a file."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Cosine similarity, every pair and row by row."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor
 

@@ -5,8 +5,6 @@ Python replaces that of the base image, and its package index replaces PyPI. Ste
 ``useradd``) are simulated or skipped, and reported.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

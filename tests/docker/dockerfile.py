@@ -1,7 +1,5 @@
 """Dockerfile and .dockerignore parser: the steps of each stage, and the files of the build context."""
 
-from __future__ import annotations
-
 import json
 import re
 from fnmatch import fnmatchcase

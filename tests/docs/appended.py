@@ -3,8 +3,6 @@
 They come last, so they win. They depend on the encoder, data and evaluator of the command, not on its page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple

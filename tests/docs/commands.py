@@ -5,8 +5,6 @@ lines are output. A trailing comment, or a comment on the line above, may say ``
 such commands are not executed.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files and models that documented commands name, built once for all tests and processes."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Commands that the docs tests check without executing them, and what executes them instead."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

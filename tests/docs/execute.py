@@ -1,7 +1,5 @@
 """Run documented commands offline, in a folder with the files that they name."""
 
-from __future__ import annotations
-
 import logging
 import re
 import runpy

@@ -4,8 +4,6 @@ Commands run as printed, in a folder with files of these names. A page that uses
 All content is written for these tests or drawn from a seed.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Every documented command works: it is executed, or it needs the hub or a GPU."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex

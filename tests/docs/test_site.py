@@ -1,7 +1,5 @@
 """The documentation site: complete, built in strict mode, and without external requests."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Evaluators of given test sets, with the options that most tests share, and items of CLSD."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers of the reference release, and a check of metric names in all tests."""
 
-from __future__ import annotations
-
 import json
 from functools import wraps
 from pathlib import Path

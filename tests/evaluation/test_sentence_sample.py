@@ -1,7 +1,5 @@
 """Sentences sampled from the test sets of an evaluator, with their languages."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from torch import Tensor

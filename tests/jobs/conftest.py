@@ -1,7 +1,5 @@
 """Shared inputs of job tests: a small bitext in two files, the bundled encoder, a limit on file sizes."""
 
-from __future__ import annotations
-
 import random
 import resource
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``xsent distract --maker llm`` against a local server that records its requests."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

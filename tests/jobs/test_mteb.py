@@ -1,7 +1,5 @@
 """``xsent mteb``: figures calculated by hand, comparison with ours on real data, results folder."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

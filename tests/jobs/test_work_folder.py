@@ -1,7 +1,5 @@
 """Work folder: finished shards stay, damaged ones are made again, files of others are not touched."""
 
-from __future__ import annotations
-
 import errno
 import json
 import logging

@@ -1,7 +1,5 @@
 """Masks of ranking losses for tests: who is a negative of whom."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Translation ranking against paper and pencil."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The additive-margin-scale loss against the reference numbers, paper and pencil, and its neighbours."""
 
-from __future__ import annotations
-
 import json
 import math
 from functools import partial

@@ -1,7 +1,5 @@
 """Cosines in few passes against cosines by the book, in value and gradient."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """The distillation losses against the reference's numbers and paper and pencil."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Losses of Divergent mBERT against the numbers of the reference, and on paper."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The hinge of mega-batches against paper and pencil."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """DREAM, MEAT and ORACLE against the reference numbers, and against paper and pencil."""
 
-from __future__ import annotations
-
 import json
 import math
 from functools import partial

@@ -1,7 +1,5 @@
 """A grid of runs: the best is chosen by the monitored figure alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Studies: a grid of cells, each trained once, and the paper's figures beside ours."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

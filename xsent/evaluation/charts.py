@@ -1,7 +1,5 @@
 """Chart data of evaluators: numbers with labels, without style."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Base class of evaluators that read test sets with two sides."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Report of scored pairs: histogram of the scores and a sample of pairs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Sample of an evaluator's sentences with their languages, for pictures of the embeddings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xsent.evaluation.dataset_evaluator import PIVOT

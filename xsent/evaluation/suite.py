@@ -1,7 +1,5 @@
 """Suite of evaluators: encodes the sentences of all members once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import islice

@@ -1,7 +1,5 @@
 """Bitext reader: the rows of a tab-separated file that hold a sentence pair; other lines go to a ledger."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Checks before a job starts: input, output, device and disk space."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """MTEB job: score an encoder on tasks of ``mteb`` and on local ones; finished tasks are not computed again."""
 
-from __future__ import annotations
-
 import csv
 import difflib
 import json

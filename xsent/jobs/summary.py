@@ -1,7 +1,5 @@
 """Summary of a job as JSON: counts by group and reason, and the versions of packages."""
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Iterable, Mapping

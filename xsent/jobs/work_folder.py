@@ -1,7 +1,5 @@
 """Work folder of a resumable job: checksummed shards of arrays, and a manifest of what they depend on."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

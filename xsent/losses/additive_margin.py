@@ -1,7 +1,5 @@
 """Additive margin softmax for translation ranking (LaBSE)."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

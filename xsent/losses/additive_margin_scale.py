@@ -1,7 +1,5 @@
 """Additive-margin-scale loss: softmax over in-batch and hard negatives with a margin on the true pair."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Cosines for the losses: few passes over memory, no N x N matrix, zero vectors without NaN."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

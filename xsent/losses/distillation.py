@@ -1,7 +1,5 @@
 """Distillation losses: distance of a student's vectors of noisy text to a teacher's of clean text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Losses of Divergent mBERT: margin ranking of pairs, cross entropy of pairs and of token tags."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """DREAM terms: align meaning, reconstruct the embedding, cluster and identify languages."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """MEAT terms: (cross-)reconstruction, language separation, adversarial language discriminator."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch.nn.functional as F

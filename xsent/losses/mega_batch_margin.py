@@ -1,7 +1,5 @@
 """Hinge of mega-batches: a pair against the nearest hard negative of either sentence."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

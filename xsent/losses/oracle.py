@@ -1,7 +1,5 @@
 """ORACLE: cluster the language vectors of a language, and make them orthogonal to the meaning vectors."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """Random partners within a batch: another pair, or another pair of the same language."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

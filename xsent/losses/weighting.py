@@ -1,7 +1,5 @@
 """Weighted sum of the named terms of a loss."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

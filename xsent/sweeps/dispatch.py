@@ -1,7 +1,5 @@
 """Start what the config of ``train.py`` asks for: a search, a cell of a study, or one run."""
 
-from __future__ import annotations
-
 from omegaconf import DictConfig
 
 from xsent.run.compose import mask_hydra_files

@@ -1,7 +1,5 @@
 """Report of a Hydra grid (multirun): its runs ranked by the monitored metric, in a table beside the paper's figures."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping, Sequence

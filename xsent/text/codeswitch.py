@@ -1,7 +1,5 @@
 """Code-switching: replace words of a sentence by their dictionary translations."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence

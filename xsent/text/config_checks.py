@@ -1,7 +1,5 @@
 """Type and range checks of config values: each raises ``ValueError`` that names the option."""
 
-from __future__ import annotations
-
 import math
 from typing import TypeGuard
 

@@ -1,7 +1,5 @@
 """Ordered multiprocessing map over chunks of text, with bounded memory."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """Selection of clean sentence pairs as seeds of divergences: noise filter and ranking by score."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Single-word differences between two texts: the changed word and its part of speech."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

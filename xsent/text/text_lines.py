@@ -1,7 +1,5 @@
 """Numbered lines of a UTF-8 file; errors name file and line."""
 
-from __future__ import annotations
-
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path

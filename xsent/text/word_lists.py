@@ -1,7 +1,5 @@
 """Loader of the bundled word lists in ``assets/words``."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Hard negatives of English sentences for xSIM++: small edits that change the meaning."""
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """CLSD evaluator: P@1, pivot, truncated candidates, tables."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Similarity change and normaliser: reference numbers, and the full matrix of cosines."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Similarity changes by swaps, on vectors in the plane with known cosines."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Divergence evaluator: judgements of pairs, words, annotations and margin scores."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

@@ -1,7 +1,5 @@
 """Divergence metrics of sentences, words and percentages: reference numbers and cases by hand."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

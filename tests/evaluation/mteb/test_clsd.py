@@ -1,7 +1,5 @@
 """CLSD as retrieval: metrics by hand, and by ``mteb`` and our evaluator from the same vectors."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """Explained and unexplained differences between mteb's metrics and ours, by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

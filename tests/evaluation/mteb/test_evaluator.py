@@ -1,7 +1,5 @@
 """MTEB tasks on small data in the format of the hub, without a network."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

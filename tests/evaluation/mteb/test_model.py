@@ -1,7 +1,5 @@
 """Encoders as models of ``mteb``: protocol, metadata, cache."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

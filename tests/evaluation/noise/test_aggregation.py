@@ -1,7 +1,5 @@
 """The t-test of two samples of scores, and type-token ratios."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Noise robustness: metrics by hand and reference numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """BUCC end to end: files, mining, threshold and F1, on vectors with known cosines."""
 
-from __future__ import annotations
-
 import logging
 from functools import partial
 from pathlib import Path

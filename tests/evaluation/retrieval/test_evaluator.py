@@ -1,7 +1,5 @@
 """Retrieval evaluator: averages, missing languages, small pools, published lists of languages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """xSIM++ against the reference numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

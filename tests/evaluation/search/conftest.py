@@ -1,7 +1,5 @@
 """Vectors that searches have to order."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Exact search: brute force, ties, backends, and search in parts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

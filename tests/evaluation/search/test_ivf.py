@@ -1,7 +1,5 @@
 """Inverted file: exact with all cells, and exact among the compared vectors."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Margin scores, xSIM and Tatoeba accuracy: reference numbers, and cases by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Mining strategies and best threshold: reference pairs, cases by hand, properties."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Alignment and uniformity against the reference, brute force and closed forms."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

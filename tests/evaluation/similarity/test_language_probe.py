@@ -1,7 +1,5 @@
 """Language probe: accuracy with and without information on the language, and the split."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

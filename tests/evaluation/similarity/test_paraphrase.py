@@ -1,7 +1,5 @@
 """Paraphrase evaluator, on angles as sentences: the cosine of a pair is that of their difference."""
 
-from __future__ import annotations
-
 import logging
 import math
 from typing import Any

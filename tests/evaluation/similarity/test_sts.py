@@ -1,7 +1,5 @@
 """Spearman's correlation and its averages."""
 
-from __future__ import annotations
-
 import json
 import math
 from functools import partial

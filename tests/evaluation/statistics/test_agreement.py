@@ -1,7 +1,5 @@
 """Agreement of annotators: Krippendorff's own worked example, and small cases by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

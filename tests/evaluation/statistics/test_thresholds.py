@@ -1,7 +1,5 @@
 """Thresholds, ROC, AUC and EER: by hand, brute force, reference numbers."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """Export job: the folder exists only if it passes its check."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 from pathlib import Path

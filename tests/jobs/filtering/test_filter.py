@@ -1,7 +1,5 @@
 """``xsent filter`` with a judge of known scores: output, rejected lines, errors, killed runs."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import os

@@ -1,7 +1,5 @@
 """Mining of files: equal to mining in memory for all shard sizes, kills, damaged shards and engines."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import logging

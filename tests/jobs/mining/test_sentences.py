@@ -1,7 +1,5 @@
 """Distinct sentences of a file, with counts of the dropped lines."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from pathlib import Path

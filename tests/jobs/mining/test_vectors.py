@@ -1,7 +1,5 @@
 """Vectors in shards, indexed like one tensor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``xsent distract`` with the maker ``rules``: inputs, output, difficulty, errors."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """A noisy line for each line, whatever the file, the number of processes and what goes wrong."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import signal

@@ -1,7 +1,5 @@
 """Searches without training: the metric of a trial is a formula of its parameter. Also a command, ``main``."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

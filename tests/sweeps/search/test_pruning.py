@@ -1,7 +1,5 @@
 """The pruning callback in real (tiny) trainings."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Searches: resuming after kills, pruning, several commands, results; and one search with real training (slow)."""
 
-from __future__ import annotations
-
 import csv
 import json
 import logging

@@ -1,7 +1,5 @@
 """Search space and options: what is accepted, and how Hydra reads the values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

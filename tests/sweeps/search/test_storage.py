@@ -1,7 +1,5 @@
 """Studies: what the next trial tries is a function of seed and study, and no other search writes into one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Configs of trials: whatever does not fit is known before the first of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Base class of evaluators of cross-lingual semantic discrimination: sets of items with distractors, their cosines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """Cross-lingual semantic discrimination (CLSD): P@1 of translations among similar sentences with another meaning."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """CLSD swaps: similarity changes caused by single-word swaps, by part of speech, cross-lingual and monolingual."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """CLSD metrics and tables: P@1, errors by wording, a row per item."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise

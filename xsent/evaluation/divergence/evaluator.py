@@ -1,7 +1,5 @@
 """Divergence evaluator: equivalent and divergent sentence pairs and words against human or synthetic labels."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence

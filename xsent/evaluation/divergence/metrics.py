@@ -1,7 +1,5 @@
 """Metrics of equivalence and divergence: of sentence pairs, and of pairs by their divergent words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

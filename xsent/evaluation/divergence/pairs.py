@@ -1,7 +1,5 @@
 """Divergence test sets: scores of their pairs with histograms, and metrics of their divergent words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """CLSD as a retrieval task of MTEB, scored by ``mteb`` and by our evaluator from the same embeddings."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping

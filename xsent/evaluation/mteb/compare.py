@@ -1,7 +1,5 @@
 """Comparison of mteb's metrics with ours on the same vectors: equal where definitions agree, otherwise explained."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """MTEB tasks (Muennighoff et al. 2023, arXiv:2210.07316), scored by ``mteb`` from our embeddings."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

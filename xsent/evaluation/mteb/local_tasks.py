@@ -1,7 +1,5 @@
 """MTEB tasks made of the test sets of our own evaluators, with a subset per item."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

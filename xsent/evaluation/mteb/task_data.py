@@ -1,7 +1,5 @@
 """Data of MTEB tasks from local files, and ``mteb`` without side effects."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

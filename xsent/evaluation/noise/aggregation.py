@@ -1,7 +1,5 @@
 """Type-token ratio, and aggregation over generations of noise: mean, standard deviation, t-test of two encoders."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

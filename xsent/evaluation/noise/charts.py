@@ -1,7 +1,5 @@
 """Charts of noise robustness: box plots per phenomenon, principal components of one sentence's vectors."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Robustness to user-generated content: distance between noisy sentences and their standard forms."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import defaultdict

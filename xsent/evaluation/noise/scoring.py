@@ -1,7 +1,5 @@
 """Scores of one set of noisy sentences (cosine distance, xSIM, xSIM++), and the vectors of a teacher."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

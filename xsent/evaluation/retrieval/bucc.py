@@ -1,7 +1,5 @@
 """BUCC bitext mining: F1 of the parallel pairs hidden in two collections."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Bitext retrieval between aligned sides: accuracy (Tatoeba, FLORES, held-out pairs) and xSIM."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

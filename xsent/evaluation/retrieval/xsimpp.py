@@ -1,7 +1,5 @@
 """xSIM++: retrieval of the translation among hard negatives made from it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

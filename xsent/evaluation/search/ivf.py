@@ -1,7 +1,5 @@
 """Approximate k-nearest-neighbour search with an inverted file (IVF): compares vectors of the nearest cells only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

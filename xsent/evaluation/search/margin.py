@@ -1,7 +1,5 @@
 """Margin scores (Artetxe and Schwenk 2019): cosine of a pair relative to the neighbourhoods of both sentences."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Bitext mining: select pairs from the best partners of both sides, and the best score threshold."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

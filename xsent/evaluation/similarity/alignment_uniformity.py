@@ -1,7 +1,5 @@
 """Alignment and uniformity (Wang and Isola 2020): distance of translations, and spread of sentences on the sphere."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Language probe: accuracy of a linear classifier that predicts the language of a sentence from its embedding."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections import Counter

@@ -1,7 +1,5 @@
 """Paraphrase identification by a threshold on the cosine of two sentences."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import math

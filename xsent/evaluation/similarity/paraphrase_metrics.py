@@ -1,7 +1,5 @@
 """Metrics and charts of labelled pairs, from a cosine and a threshold for each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from statistics import mean

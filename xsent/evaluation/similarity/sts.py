@@ -1,7 +1,5 @@
 """Semantic textual similarity (STS): rank correlation of cosines with human scores."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Inter-annotator agreement: Krippendorff's alpha of labels, F1 of highlighted spans and words."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence

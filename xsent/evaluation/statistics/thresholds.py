@@ -1,7 +1,5 @@
 """Decision thresholds on scores: ROC curve, AUC, equal error rate, best threshold."""
 
-from __future__ import annotations
-
 import math
 import sys
 from typing import NamedTuple

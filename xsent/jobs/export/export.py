@@ -1,7 +1,5 @@
 """Export job: write model folders, check them in a fresh process, then move them to their paths."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Sequence

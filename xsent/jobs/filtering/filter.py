@@ -1,7 +1,5 @@
 """Filter job: score every pair of a bitext for divergence in meaning, in bounded memory; a killed run continues."""
 
-from __future__ import annotations
-
 import logging
 import math
 import shutil

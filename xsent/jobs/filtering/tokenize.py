@@ -1,7 +1,5 @@
 """Moses tokenization of many sentence pairs in several processes; their number does not change the result."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Engines that run the shards of a job: this process, or Ray workers on one or more machines."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence

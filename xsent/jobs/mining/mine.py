@@ -1,7 +1,5 @@
 """Bitext mining job: text and embeddings need not fit in memory, and a killed run continues."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Distinct sentences of a text file, deduplicated in bounded memory and stored on disk by row."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

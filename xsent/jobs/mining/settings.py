@@ -1,7 +1,5 @@
 """Settings of bitext mining; ``conf/job/mine.yaml`` explains each value and its source."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

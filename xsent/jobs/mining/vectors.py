@@ -1,7 +1,5 @@
 """Embeddings in shards on disk, read a few rows at a time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

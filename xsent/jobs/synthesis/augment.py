@@ -1,7 +1,5 @@
 """Write hard negatives of English sentences for xSIM++ (``xsent augment``)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

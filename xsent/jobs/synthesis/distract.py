@@ -1,7 +1,5 @@
 """Job ``xsent distract``: adds distractors to the texts of files and measures their difficulty."""
 
-from __future__ import annotations
-
 import errno
 import math
 import re

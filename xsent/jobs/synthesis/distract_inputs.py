@@ -1,7 +1,5 @@
 """Input of ``xsent distract``: text files, tab-separated columns, or rows with distractors."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path

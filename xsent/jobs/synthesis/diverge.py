@@ -1,7 +1,5 @@
 """Divergence job: seeds and their divergences from a raw or annotated bitext, as JSON Lines."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Noise job: one noisy line per line of a text file, streamed, on all cores."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Annotated seed pairs from a raw bitext: read, filter, rank, tokenize, tag, parse, align."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

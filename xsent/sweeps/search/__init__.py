@@ -1,7 +1,5 @@
 """Hyper-parameter search with Optuna: ``python train.py search=<name>``, described in ``docs/sweeps.md``."""
 
-from __future__ import annotations
-
 import warnings
 
 try:

@@ -1,7 +1,5 @@
 """Launchers: start the process of a trial on this machine, as a job of Slurm, or as a task of Ray."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Mapping

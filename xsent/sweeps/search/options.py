@@ -1,7 +1,5 @@
 """Options of a search (``search`` of the config), checked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pruning: a trial reports the monitored metric after each epoch and ends early if the pruner decides so."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

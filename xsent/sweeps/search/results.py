@@ -1,7 +1,5 @@
 """Results of a search: log lines, ``trials.csv``, ``best.yaml`` and the page."""
 
-from __future__ import annotations
-
 import csv
 import io
 import logging

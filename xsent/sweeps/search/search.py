@@ -1,7 +1,5 @@
 """Hyper-parameter search: chooses trials, trains each in a process of its own, and resumes after a kill."""
 
-from __future__ import annotations
-
 import json
 import logging
 import signal

@@ -1,7 +1,5 @@
 """Search space: parameters with choices or a range, and their values as Hydra overrides."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ A trial is a point of the space; it is attempted again after its process was kil
 (``RetryHeartbeatStaleTrialCallback`` links them). xsent numbers and shows trials, each by its latest attempt.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from secrets import token_hex

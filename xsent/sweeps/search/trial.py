@@ -1,7 +1,5 @@
 """Process of a trial: ``python -m xsent.sweeps.search.trial`` trains one trial of a study and stores its result."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

@@ -1,7 +1,5 @@
 """Configs of trials: composed from the command's overrides and the values of a trial, and checked before the first."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Moses tokenizer with Moses normalisation: the preprocessing of Divergent mBERT."""
 
-from __future__ import annotations
-
 import logging
 import re
 import unicodedata

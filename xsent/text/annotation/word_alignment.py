@@ -1,7 +1,5 @@
 """Word alignment from vectors (argmax, itermax, softmax) and alignment error rate (AER)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """JSON Lines format of texts with their distractors."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import NamedTuple

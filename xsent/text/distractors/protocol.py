@@ -1,7 +1,5 @@
 """Protocol of distractor makers: from a text to near-copies with another meaning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """Divergence generation: translation pairs become pairs that differ in meaning (docs/divergences.md)."""
 
-from __future__ import annotations
-
 from xsent.text.divergences.annotated_pair import AnnotatedPair
 from xsent.text.divergences.coarse import Insertion, Uneven
 from xsent.text.divergences.conllu import read_annotated

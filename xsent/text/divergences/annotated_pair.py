@@ -1,7 +1,5 @@
 """Annotated sentence pairs: words, tags, parse and word links of a translation pair."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 

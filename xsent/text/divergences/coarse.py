@@ -1,7 +1,5 @@
 """Coarse divergences for comparison: one side replaced by, or extended with, another sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random

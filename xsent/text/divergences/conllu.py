@@ -1,7 +1,5 @@
 """Reader of annotated pairs: CoNLL-U for both sides and Pharaoh word links."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import repeat, zip_longest

@@ -1,7 +1,5 @@
 """Subtree deletion: one side loses what a subtree of the source parse says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random

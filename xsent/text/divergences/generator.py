@@ -1,7 +1,5 @@
 """Divergence generator: all requested kinds of divergences of many seeds."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy

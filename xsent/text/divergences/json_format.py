@@ -1,7 +1,5 @@
 """Divergence records: kinds, word labels, and the JSON Lines format."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Statistics of all seeds: phrases indexed by their tag sequence, sentences, word counts."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Phrase replacement: exchange a phrase of one side for another with the same tags."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 

@@ -1,7 +1,5 @@
 """Sampling schemes of the paper: which versions of a seed are ranked against each other."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from random import Random
 

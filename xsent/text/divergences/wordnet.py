@@ -1,7 +1,5 @@
 """WordNet candidates for lexical substitution: hypernyms and hyponyms of a word."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import logging

@@ -1,7 +1,5 @@
 """Replacement of English words by their antonyms, from the bundled list."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

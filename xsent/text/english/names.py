@@ -1,7 +1,5 @@
 """Bundled English names by kind, and the words that reveal the kind of a name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Replacement of numbers in English sentences by others of the same form."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence

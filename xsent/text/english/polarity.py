@@ -1,7 +1,5 @@
 """Insertion and removal of "not" in English sentences, with do-support and contractions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

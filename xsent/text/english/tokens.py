@@ -1,7 +1,5 @@
 """English tokens with offsets, and span replacement that keeps "a"/"an" and capitals correct."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """English verb inflection: a list of irregular verbs and the rules of spelling."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Noise generation: clean sentences become user-generated text (docs/noise.md)."""
 
-from __future__ import annotations
-
 from xsent.text.noise.mixtures import MIX_ALL, TRANSFORMATIONS, Step
 from xsent.text.noise.noiser import Noiser, NoisySentence
 from xsent.text.noise.parallel import noise_sentences

@@ -1,7 +1,5 @@
 """Abbreviations by rules with optional and repeated words: ``abr2`` of the paper's noise."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Abbreviations from lists: phrases and words (``abr1``), business acronyms (``abr3``)."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Mapping

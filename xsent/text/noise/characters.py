@@ -1,7 +1,5 @@
 """Character noise: keyboard typos (``fing``), leetspeak (``leet``), white space (``spac``)."""
 
-from __future__ import annotations
-
 from random import Random
 
 from xsent.text.word_lists import load_sections

@@ -1,7 +1,5 @@
 """Lexicons of the noise: the bundled word lists, or a folder of NL-Augmenter's files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import reprlib

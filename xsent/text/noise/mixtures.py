@@ -1,7 +1,5 @@
 """The twelve noise transformations of Nishimwe et al. 2024, by the paper's codes, and random plans of them."""
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Noise generator: user-generated text from clean text, by one transformation or a mixture of all twelve."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Noise of many sentences on several cores; the number of processes does not change the result."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from itertools import chain, islice, tee

@@ -1,7 +1,5 @@
 """Rule-based part-of-speech guesses for English from word lists and context, without a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

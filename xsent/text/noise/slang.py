@@ -1,7 +1,5 @@
 """Slang for nouns, adjectives and adverbs: ``slng`` of the paper's noise."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass

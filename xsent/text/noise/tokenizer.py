@@ -1,7 +1,5 @@
 """English tokenizer after spaCy's rules; the reference implementation draws or looks up once per spaCy token."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

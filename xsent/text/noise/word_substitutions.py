@@ -1,7 +1,5 @@
 """Word noise: homophones (``homo``), contractions (``cont``), confusions (``dysl``), misspellings (``spel``), dates."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping

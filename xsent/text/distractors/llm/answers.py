@@ -1,7 +1,5 @@
 """Parser and validator of answers: a list of distractors from the text of a language model."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """API key of an endpoint: read from the environment, and masked in every text."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Token usage, prices and spending limits of a language model."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

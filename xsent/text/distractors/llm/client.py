@@ -4,8 +4,6 @@ The ``openai`` package retries failed requests, with its own waiting times. A ho
 it reserves the most that the attempt may cost before it is sent, and stores the answer as soon as it arrives.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Event loop in a thread, for programs without one or, as in notebooks, with a busy one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import Future, wait

@@ -1,7 +1,5 @@
 """Ledger: append-only file of all answers of language models, so that none is paid for twice."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Distractors by a language model: asks about each text until an answer is valid, and keeps every answer."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future

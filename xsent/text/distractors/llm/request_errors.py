@@ -1,7 +1,5 @@
 """Classification of failed requests: what stops the run, what fails one text, and what may be sent again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple

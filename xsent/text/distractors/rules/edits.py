@@ -1,7 +1,5 @@
 """Edits of a sentence, and the words that they refer to."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Lexicon of replacements: the word list of a language, inflected."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Distractors by rules: each changes a word, number, name or negation."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

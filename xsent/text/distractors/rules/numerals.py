@@ -1,7 +1,5 @@
 """Number edits for German, French and Spanish; a new number has the format of the old one."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

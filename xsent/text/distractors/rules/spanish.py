@@ -1,7 +1,5 @@
 """Spanish negation: add it to a statement, or remove it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Word swaps from the word list, where the surrounding words keep their form."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Sequence
