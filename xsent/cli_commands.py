@@ -10,7 +10,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,7 +134,7 @@ def run_diverge(options: argparse.Namespace) -> None:
         diverger = build(config["divergences"])
         return diverger.with_ranker(build_on_device("ranker")) if config.get("ranker") else diverger
 
-    load = {
+    load: dict[str, Callable[[], Any]] = {
         "divergences": build_diverger,
         "annotator": partial(build, config["annotator"]),
         "aligner": partial(build_on_device, "aligner"),

@@ -43,16 +43,22 @@ class Evaluation(NamedTuple):
 class TwoSided(Protocol):
     """Test set with sentences on two sides, aligned or not."""
 
-    source: list[str]
-    target: list[str]
+    @property
+    def source(self) -> list[str]: ...
+
+    @property
+    def target(self) -> list[str]: ...
 
 
 @runtime_checkable
 class Bitext(TwoSided, Protocol):
     """Test set where ``target[i]`` translates ``source[i]``."""
 
-    source_lang: str
-    target_lang: str
+    @property
+    def source_lang(self) -> str: ...
+
+    @property
+    def target_lang(self) -> str: ...
 
 
 def direction(bitext: Bitext) -> str:
