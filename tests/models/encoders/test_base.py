@@ -72,7 +72,7 @@ def test_padded_tokens_and_flat_ids_give_the_same_vectors() -> None:
 
 def test_sentences_without_tokens_are_zero_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     encoder = tiny()
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, logger="xsent.models.encoders.base"):
         vectors = encoder.encode(["a cat", "", "   \t", "a dog"])
     assert vectors[1:3].abs().sum() == 0
     assert vectors[[0, 3]].norm(dim=1).tolist() == pytest.approx([1.0, 1.0])
