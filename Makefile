@@ -3,7 +3,8 @@ PYTHON ?= python3.11
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 # One thread each: tests that run side by side only get into each other's way with more.
-PYTEST  = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --dist worksteal
+# Compiled modules are kept even where the user's environment says otherwise: the tests start many processes.
+PYTEST  = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal
 
 .PHONY: demo test slow check lint types bench results mini small docs oldest clean
 

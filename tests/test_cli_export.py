@@ -27,6 +27,7 @@ def last_message(caplog: pytest.LogCaptureFixture) -> str:
     return caplog.messages[-1]
 
 
+@pytest.mark.slow
 def test_both_heads_of_a_run_are_exported(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     sentence_transformers = pytest.importorskip("sentence_transformers")
     meaning, language = tmp_path / "meaning", tmp_path / "language"

@@ -9,14 +9,13 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 PICTURES = {"disentangling": 4, "mining_and_filtering": 1, "quickstart": 1}
-SLOW = {"disentangling", "quickstart"}  # they train
 LINES = 22  # of a cell: what can be taken in at a glance
 
-RUN = [pytest.param(path, marks=[pytest.mark.slow] if path.stem in SLOW else [], id=path.stem) for path in NOTEBOOKS]
-STORED = [pytest.param(path, id=path.stem) for path in NOTEBOOKS]
+EACH = [pytest.param(path, id=path.stem) for path in NOTEBOOKS]
 
 
-@pytest.mark.parametrize("path", RUN)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EACH)
 def test_runs_and_draws(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The kernel is a process of its own: it finds the package as the tests do.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(path.parent.parent), os.environ.get("PYTHONPATH", "")]))
@@ -27,7 +26,7 @@ def test_runs_and_draws(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum("image/png" in output.get("data", {}) for output in outputs) >= PICTURES[path.stem]
 
 
-@pytest.mark.parametrize("path", STORED)
+@pytest.mark.parametrize("path", EACH)
 def test_is_stored_without_outputs_and_without_a_machine(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
@@ -40,7 +39,7 @@ def test_is_stored_without_outputs_and_without_a_machine(path: Path) -> None:
         assert cell.get("execution_count") is None
 
 
-@pytest.mark.parametrize("path", STORED)
+@pytest.mark.parametrize("path", EACH)
 def test_holds_no_logic(path: Path) -> None:
     cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
     for cell in cells:

@@ -105,6 +105,7 @@ def test_runs_side_by_side_have_folders_of_their_own_and_a_runs_processes_share_
     assert start_time() != first
 
 
+@pytest.mark.slow
 def test_evaluate_as_a_command(tmp_path: Path, tatoeba: tuple[str, ...]) -> None:
     command = [sys.executable, "evaluate.py", *tatoeba, f"runs_dir={tmp_path / 'runs'}"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

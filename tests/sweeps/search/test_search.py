@@ -59,7 +59,8 @@ def wait_for(condition: Callable[[], Any], seconds: float = 120) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM])
 def test_a_stopped_search_ends_with_the_values_of_an_unbroken_one(
     tmp_path: Path, stop: signal.Signals, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_stopped_search_ends_with_the_values_of_an_unbroken_one(
     assert launcher.started == []
 
 
+@pytest.mark.slow
 def test_two_commands_share_the_trials_of_a_study(tmp_path: Path) -> None:
     commands = [start(tmp_path / "s", n_trials=4) for _ in range(2)]
     messages = [command.communicate()[1] for command in commands]
@@ -334,6 +336,7 @@ def test_a_search_with_another_config_is_refused(tmp_path: Path) -> None:
         stub_search(stub_options(tmp_path / "s"), InProcess(), lambda overrides: compose(overrides) | {"lr": 5})
 
 
+@pytest.mark.slow
 def test_a_password_of_the_storage_is_nowhere_on_disk(tmp_path: Path) -> None:
     overrides = (
         f"search=base search.name=toy recipe=dream encoder=tiny data=bitext evaluator=none runs_dir={tmp_path}"
