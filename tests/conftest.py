@@ -15,6 +15,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the tests of minutes, so that no process works alone on one of them at the end."""
+    items.sort(key=lambda item: "built" not in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def repo_root() -> Path:
     return ROOT
