@@ -75,7 +75,11 @@ def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
     return [*options.split(), f"data.root={root}", f"encoder.path={encoder}"]
 
 
-@pytest.mark.parametrize("recipe", [*RECIPES, *WITH_BERT])
+QUICK = ("labse", "paraphrase")  # the others only in the slow set
+EACH = [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in (*RECIPES, *WITH_BERT)]
+
+
+@pytest.mark.parametrize("recipe", EACH)
 def test_a_run_killed_twice_ends_with_the_weights_of_an_unbroken_run(tmp_path: Path, recipe: str) -> None:
     options = (
         "trainer.max_epochs=2 callbacks.checkpoints.every_n_batches=3 evaluator=none trainer.enable_progress_bar=false"

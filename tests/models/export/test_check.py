@@ -54,6 +54,7 @@ def run_check(
     return main(folder, work)
 
 
+@pytest.mark.slow
 def test_a_transformer_with_prompt_and_head_is_the_same_in_onnxruntime(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +84,7 @@ def check_code_of_card(pipeline: Pipeline, folder: Path, monkeypatch: pytest.Mon
     assert names["vectors"].shape == (2, expected.shape[1])
 
 
+@pytest.mark.slow
 def test_the_static_encoder_is_the_same_in_onnxruntime(tmp_path: Path) -> None:
     pipeline = build_pipeline(StaticEncoder.load(name="mini", path=None), space="original")
     folder = write(pipeline, tmp_path / "out", onnx=True)
