@@ -1,6 +1,6 @@
 """``xsent mine`` from end to end: exact search, inverted file at a million lines, planted translations.
 
-    python -m benchmarks.mining exact|cells|planted [--rows N] [--bitext FOLDER]
+    python -m benchmarks.mining exact|ivf|planted [--rows N] [--bitext FOLDER]
 
 The files come from the bitext (``XSENT_DATA``), in a temporary folder; peak memory is that of the command's process.
 """
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data"))
 LANGUAGES = ("de", "fr", "es")  # the largest files
 EXACT_LIMIT = 1.5  # times products and encoding
-CELLS_LIMITS = (20 * 60, 4.0, 0.97)  # seconds, GiB, recall of the exact top-1
+IVF_LIMITS = (20 * 60, 4.0, 0.97)  # seconds, GiB, recall of the exact top-1
 QUERIES = 10_000
 PAIRS, ALONE = 20_000, 100_000  # planted pairs, and sentences without a partner on either side
 THRESHOLD = 1.06  # CCMatrix, Schwenk et al. 2021 (arXiv:1911.04944)
@@ -121,14 +121,14 @@ def exact(bitext: Path, rows: int, folder: Path) -> None:
     print(f"  peak memory        {cost.gib:8.2f} GiB")
 
 
-def cells(bitext: Path, rows: int, folder: Path) -> None:
+def ivf(bitext: Path, rows: int, folder: Path) -> None:
     """Approximate search of ``rows`` x ``rows`` sentences: time, memory, recall."""
     source, target = zip(*repeated(shuffled_pairs(bitext, LANGUAGES), rows), strict=True)
     write_sides(folder, source, target)
     del source, target
-    cost = mine(folder, "--search", "cells", "--keep-work")
-    limit_s, limit_gib, limit_recall = CELLS_LIMITS
-    print(f"xsent mine, cells, {rows:,} x {rows:,} lines, mini, {torch.get_num_threads()} threads")
+    cost = mine(folder, "--search", "ivf", "--keep-work")
+    limit_s, limit_gib, limit_recall = IVF_LIMITS
+    print(f"xsent mine, ivf, {rows:,} x {rows:,} lines, mini, {torch.get_num_threads()} threads")
     print(f"  the whole command  {cost.seconds:8.1f} s (limit {limit_s})")
     print(f"  peak memory        {cost.gib:8.2f} GiB (limit {limit_gib})")
     work = WorkFolder(folder / "mined.tsv.work")
@@ -192,7 +192,7 @@ def _print_shares(name: str, at: Threshold) -> None:
 def main() -> None:
     """Write the files, mine them, print the measurements."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    commands = {"exact": (exact, 200_000), "cells": (cells, 1_000_000), "planted": (planted, PAIRS)}
+    commands = {"exact": (exact, 200_000), "ivf": (ivf, 1_000_000), "planted": (planted, PAIRS)}
     parser.add_argument("command", choices=commands)
     parser.add_argument("--rows", type=int, help="sentences of a side; of planted: pairs")
     parser.add_argument("--bitext", type=Path, default=DATA / "bitext")

@@ -88,13 +88,13 @@ def test_options_reach_the_job(files: tuple[Path, Path], tmp_path: Path) -> None
     [
         (["--encoder", "labsee"], "encoder 'labsee': expected one of "),
         (["--device", "tpu9"], "device 'tpu9' cannot be used"),
-        (["--set", "cells=3"], "cells=3: expected values such as cells.probes"),
+        (["--set", "ivf=3"], "ivf=3: expected values such as ivf.probes"),
         (["--margin", "cosine"], "margin='cosine': expected absolute or distance or ratio"),
         (["--strategy", "both"], "strategy='both': expected forward or backward or intersect or max"),
         (["--engine", "spark"], "engine='spark': expected local or ray"),
         (["--space", "meaning"], "space=meaning: only a run with heads has spaces"),
         (["--ckpt", "no/such/run"], "no/such/run"),
-        (["--set", "cells.prob=3"], "cells.prob"),
+        (["--set", "ivf.prob=3"], "ivf.prob"),
         (["--k", "0"], "k=0: expected an integer of at least 1"),
     ],
 )

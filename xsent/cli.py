@@ -116,7 +116,7 @@ COMMANDS = {
             _path("target", "TARGET", "target sentences, same format; neither file has to fit in memory"),
             _output("FILE", "TSV with a header: score, source line, target line, source, target"),
         ],
-        "encoder.path=/models/labse or cells.probes=128",
+        "encoder.path=/models/labse or ivf.probes=128",
         exclusive=("encoder", "ckpt"),
         interrupted=commands.CONTINUES,
     ),

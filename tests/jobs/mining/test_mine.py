@@ -22,10 +22,10 @@ from xsent.evaluation.search.mining import mine
 from xsent.jobs import checks
 from xsent.jobs.mining.engines import open_engine, run_locally
 from xsent.jobs.mining.mine import MiningJob, mine_files
-from xsent.jobs.mining.settings import CellOptions, MiningOptions
+from xsent.jobs.mining.settings import IvfOptions, MiningOptions
 from xsent.models.encoders.static import StaticEncoder
 
-CELLS = CellOptions(size=20, probes=4, sample=8, iterations=3, seed=0)
+IVF = IvfOptions(cell_size=20, probes=4, sample=8, iterations=3, seed=0)
 OPTIONS: dict[str, Any] = {
     "margin": "ratio",
     "k": 4,
@@ -33,7 +33,7 @@ OPTIONS: dict[str, Any] = {
     "threshold": None,
     "search_method": "auto",
     "exact_up_to": 10**9,
-    "cells": CELLS,
+    "ivf": IVF,
     "shard": 300,
     "block": 250,
 }
@@ -91,12 +91,12 @@ def test_most_translations_are_found(run: Mine, bitext: Bitext) -> None:
 
 
 def test_searching_all_cells_equals_exact_search(run: Mine) -> None:
-    every = CellOptions(size=20, probes=1000, sample=8, iterations=3, seed=0)
-    assert run(search_method="cells", cells=every) == run(search_method="exact")
+    every = IvfOptions(cell_size=20, probes=1000, sample=8, iterations=3, seed=0)
+    assert run(search_method="ivf", ivf=every) == run(search_method="exact")
 
 
 def test_a_few_cells_find_nearly_the_same(run: Mine) -> None:
-    exact, few = ({tuple(row[1:3]) for row in run(search_method=search)} for search in ("exact", "cells"))
+    exact, few = ({tuple(row[1:3]) for row in run(search_method=search)} for search in ("exact", "ivf"))
     assert len(exact & few) > 0.9 * len(exact)
 
 
@@ -158,10 +158,10 @@ def test_k_beyond_the_pool_averages_all_of_it_with_one_warning(
     [
         ({"margin": "cosine"}, r"margin='cosine': expected absolute or distance or ratio"),
         ({"strategy": "both"}, r"strategy='both': expected forward or backward or intersect or max"),
-        ({"search_method": "ivf"}, r"search='ivf': expected auto or exact or cells"),
+        ({"search_method": "hnsw"}, r"search='hnsw': expected auto or exact or ivf"),
         ({"k": 0}, r"k=0: expected an integer of at least 1"),
         ({"exact_up_to": "all"}, r"exact_up_to=all: expected an integer"),
-        ({"cells": CellOptions(size=20, probes=0, sample=8, iterations=3, seed=0)}, r"cells\.probes=0"),
+        ({"ivf": IvfOptions(cell_size=20, probes=0, sample=8, iterations=3, seed=0)}, r"ivf\.probes=0"),
     ],
 )
 def test_unknown_options_are_refused(run: Mine, changes: dict[str, Any], message: str) -> None:
@@ -244,7 +244,7 @@ def test_a_shard_that_was_cut_short_is_named_and_made_again(
 
 
 def command(bitext: Bitext, output: Path, *options: str, shard: int = 240, block: int = 60) -> list[str]:
-    sets = ["--set", f"shard={shard}", "--set", f"block={block}", "--set", "cells.size=20"]
+    sets = ["--set", f"shard={shard}", "--set", f"block={block}", "--set", "ivf.cell_size=20"]
     return ["mine", str(bitext.german), str(bitext.eng), "-o", str(output), *sets, *options]
 
 
@@ -261,7 +261,7 @@ def mine_until_killed(arguments: list[str]) -> None:
     main(arguments)
 
 
-@pytest.mark.parametrize("search", ["exact", "cells"])
+@pytest.mark.parametrize("search", ["exact", "ivf"])
 def test_a_killed_run_continues_and_writes_the_same_file(
     bitext: Bitext, tmp_path: Path, search: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -180,7 +180,7 @@ class MiningJob:
         if self.is_exact:
             forward, backward = collect_candidates(queries, targets, k, min(self._k, len(sources)))
         else:
-            probes = self.options.cells.probes
+            probes = self.options.ivf.probes
             forward, backward = collect_ivf_candidates(queries, self._inverted_file(), self._k, probes=probes)
         neighbours = rescore(sources, targets, forward.rows.cpu(), k)
         # Relative to the first row of the block, so that int32 is enough.
@@ -198,8 +198,8 @@ class MiningJob:
         _save(folder, **neighbours._asdict())
 
     def _write_centroids(self, folder: Path) -> None:
-        options = self.options.cells
-        cells = max(1, self.rows["target"] // options.size)
+        options = self.options.ivf
+        cells = max(1, self.rows["target"] // options.cell_size)
         rng = np.random.default_rng(options.seed)
         samples = []
         for side, rows in self.rows.items():
@@ -277,8 +277,8 @@ class MiningJob:
         if self.is_exact:
             log.info("exact search: all pairs of %s", size)
         else:
-            cells = max(1, self.rows["target"] // self.options.cells.size)
-            probes = min(self.options.cells.probes, cells)
+            cells = max(1, self.rows["target"] // self.options.ivf.cell_size)
+            probes = min(self.options.ivf.probes, cells)
             message = "approximate search in %s: %s cells, each source searches %d (%.1f %% of them); scores are exact"
             log.info(message, size, f"{cells:,}", probes, 100 * probes / cells)
         for side, pool in self.rows.items():

@@ -10,10 +10,10 @@ from xsent.text.config_checks import check_choice, check_integer
 
 
 @dataclass(frozen=True)
-class CellOptions:
+class IvfOptions:
     """Settings of the inverted file index."""
 
-    size: int  # target sentences per cell, on average
+    cell_size: int  # target sentences per cell, on average
     probes: int  # cells searched per source sentence
     sample: int  # sentences per cell for k-means
     iterations: int
@@ -34,28 +34,28 @@ class MiningOptions:
     threshold: float | None
     search_method: str
     exact_up_to: int
-    cells: CellOptions
+    ivf: IvfOptions
     shard: int
     block: int
 
     def __post_init__(self) -> None:
         check_choice("margin", self.margin, tuple(MARGINS))
         check_choice("strategy", self.strategy, tuple(STRATEGIES))
-        check_choice("search", self.search_method, ("auto", "exact", "cells"))
+        check_choice("search", self.search_method, ("auto", "exact", "ivf"))
         for name, value in self.shard_settings().items():
-            if name not in ("search", "cells.seed"):
+            if name not in ("search", "ivf.seed"):
                 check_integer(name, value, minimum=1)
 
     def shard_settings(self) -> dict[str, object]:
         """The settings that the shards depend on; margin, strategy and threshold only matter for the selection."""
         settings = {name: getattr(self, name) for name in ("k", "exact_up_to", "shard", "block")}
-        cells = {f"cells.{name}": value for name, value in vars(self.cells).items()}
-        return settings | {"search": self.search_method} | cells
+        ivf = {f"ivf.{name}": value for name, value in vars(self.ivf).items()}
+        return settings | {"search": self.search_method} | ivf
 
 
 def options_from(config: Mapping[str, Any]) -> MiningOptions:
     """The settings among the keys of ``conf/job/mine.yaml``."""
-    if not isinstance(config["cells"], Mapping):
-        raise ValueError(f"cells={config['cells']}: expected values such as cells.probes=...")
+    if not isinstance(config["ivf"], Mapping):
+        raise ValueError(f"ivf={config['ivf']}: expected values such as ivf.probes=...")
     settings = {name: config[name] for name in MiningOptions.__dataclass_fields__}
-    return MiningOptions(**settings | {"cells": CellOptions(**config["cells"])})
+    return MiningOptions(**settings | {"ivf": IvfOptions(**config["ivf"])})
