@@ -15,6 +15,7 @@ BASE = {
     "jsonl_log",
     "languages",
     "atomic",
+    "config_checks",
     "version",
 }
 MIDDLE = {"losses", "models", "data", "evaluation", "text"}
@@ -29,9 +30,7 @@ ALLOWED = {
     "callbacks": BASE | MIDDLE | {"recipes", "callbacks"},
     "run": BASE | MIDDLE | UPPER | {"run"},
     "sweeps": BASE | MIDDLE | UPPER | {"run", "sweeps"},
-    "cli": BASE | MIDDLE | UPPER | {"run", "sweeps", "cli", "cli_commands", "cli_options"},
-    "cli_commands": BASE | MIDDLE | UPPER | {"run", "sweeps"},
-    "cli_options": {"paths"},
+    "cli": BASE | MIDDLE | UPPER | {"run", "sweeps", "cli"},
     "__init__": {"run", "version"},
 }
 

@@ -171,7 +171,7 @@ def test_scores_of_another_version_are_left_out_and_named(tmp_path: Path, monkey
 
 
 def test_the_options_of_a_task_do_not_contain_the_path_of_its_files(tmp_path: Path) -> None:
-    from xsent.cli_commands import local_task
+    from xsent.cli.commands import local_task
     from xsent.run import load_config
 
     options = []
@@ -339,7 +339,7 @@ def test_an_invalid_command_is_an_error_and_writes_nothing(
 
 
 def test_a_checkpoint_is_named_after_its_run(tmp_path: Path) -> None:
-    from xsent.cli_commands import checkpoint_name
+    from xsent.cli.commands import checkpoint_name
 
     assert checkpoint_name(tmp_path / "demo") == "demo"
     assert checkpoint_name(tmp_path / "demo" / "checkpoints" / "last.ckpt") == "demo-last"

@@ -8,9 +8,9 @@ from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from xsent.config_checks import check_integer
 from xsent.data.readers.lines import numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
-from xsent.text.config_checks import check_integer
 
 
 class Row(NamedTuple):

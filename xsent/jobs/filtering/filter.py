@@ -21,6 +21,7 @@ from tqdm import tqdm
 from xsent import __version__
 from xsent.atomic import atomic_write
 from xsent.batch import Judgement, PairJudge, WordPair
+from xsent.config_checks import check_choice, check_integer
 from xsent.evaluation.score_report import (
     SampleOptions,
     ScoredPair,
@@ -35,7 +36,6 @@ from xsent.jobs.checks import check_device, check_different, check_input, check_
 from xsent.jobs.filtering.tokenize import Texts, Words, tokenize_chunks, tokenize_pairs
 from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
 from xsent.languages import to_iso639_3
-from xsent.text.config_checks import check_choice, check_integer
 from xsent.text.multiprocess import worker_count
 
 log = logging.getLogger(__name__)

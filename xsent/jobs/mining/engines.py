@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from tqdm import tqdm
 
-from xsent.text.config_checks import check_choice
+from xsent.config_checks import check_choice
 
 Work = Callable[[int], None]  # makes the shard of a number and writes it to disk
 # Calls ``work`` with each number and shows progress as ``task``; an error ends the job.

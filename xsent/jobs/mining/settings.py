@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from xsent.config_checks import check_choice, check_integer
 from xsent.evaluation.search.margin import MARGINS
 from xsent.evaluation.search.mining import STRATEGIES
-from xsent.text.config_checks import check_choice, check_integer
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from xsent.atomic import atomic_write
+from xsent.config_checks import check_integer
 from xsent.data.readers.lines import numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.jobs.checks import check_input
-from xsent.text.config_checks import check_integer
 from xsent.text.english.entities import NameCollector, Names
 from xsent.text.xsimpp_negatives import augment
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from xsent.batch import Embedder, WordPair
+from xsent.config_checks import check_choice, check_integer
 from xsent.data.readers.rejects import RejectLedger
 from xsent.data.stores.array_cache import cached_arrays, store_key
 from xsent.evaluation.search.exact import knn_both
@@ -26,7 +27,6 @@ from xsent.languages import to_iso639_3
 from xsent.similarity import pairwise_cos_sim
 from xsent.text.annotation.annotator import Annotation, StanzaAnnotator
 from xsent.text.annotation.moses_tokenizer import moses_words
-from xsent.text.config_checks import check_choice, check_integer
 from xsent.text.divergences.annotated_pair import AnnotatedPair, check_pair
 from xsent.text.seed_selection import NoiseFilter, rank_rows
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.table import Table
 
+from xsent.config_checks import is_number
 from xsent.lexical_overlap import Difficulty
 from xsent.reporting.tables.table import terminal_table, text_row
-from xsent.text.config_checks import is_number
 
 
 def difficulty_table(ours: Mapping[str, Difficulty], published: Sequence[Mapping[str, Any]]) -> Table:

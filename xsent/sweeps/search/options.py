@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from optuna.pruners import MedianPruner, NopPruner, SuccessiveHalvingPruner
 from optuna.samplers import RandomSampler, TPESampler
 
+from xsent.config_checks import check_integer, is_number
 from xsent.sweeps.search.space import Space, grid_points, read_space
-from xsent.text.config_checks import check_integer, is_number
 
 ENGINES = {
     "local": set(),

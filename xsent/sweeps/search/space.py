@@ -6,8 +6,8 @@ from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from xsent.config_checks import is_number
 from xsent.run.compose import override
-from xsent.text.config_checks import is_number
 
 Value = None | bool | int | float | str
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import langcodes
 from tqdm import tqdm
 
+from xsent.config_checks import check_choice, check_integer
 from xsent.paths import sha256
-from xsent.text.config_checks import check_choice, check_integer
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 from tqdm import tqdm
 
-from xsent.text.config_checks import check_choice
+from xsent.config_checks import check_choice
 from xsent.text.divergences.annotated_pair import AnnotatedPair, keep_last_links
 from xsent.text.divergences.coarse import Insertion, Uneven
 from xsent.text.divergences.deletion import SubtreeDeletion

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from xsent.text.config_checks import check_choice
+from xsent.config_checks import check_choice
 from xsent.text.divergences.annotated_pair import SIDES, SOURCE, AnnotatedPair
 from xsent.text.divergences.json_format import REPLACEMENT, Divergence, Reason, make_change
 from xsent.text.divergences.phrases import Phrase, PhraseInventory, SeedCorpus

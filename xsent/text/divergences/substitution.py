@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple, Protocol
 
-from xsent.text.config_checks import check_integer
+from xsent.config_checks import check_integer
 from xsent.text.divergences.annotated_pair import SOURCE, AnnotatedPair
 from xsent.text.divergences.json_format import Divergence, Reason, make_change
 from xsent.text.divergences.wordnet import WordNet, part_of_speech

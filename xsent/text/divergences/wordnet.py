@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from xsent.text.config_checks import check_integer
+from xsent.config_checks import check_integer
 from xsent.text.divergences.json_format import GENERALIZATION
 from xsent.text.word_lists import load_word_sets
 

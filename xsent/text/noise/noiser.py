@@ -12,7 +12,7 @@ from random import Random
 from typing import NamedTuple, Self
 
 from xsent import __version__
-from xsent.text.config_checks import check_share, is_number
+from xsent.config_checks import check_share, is_number
 from xsent.text.noise.lexicons import bundled, from_folder
 from xsent.text.noise.mixtures import MIX_ALL, REGISTRY, TRANSFORMATIONS, Mixture, Plan, Step, step_rng
 from xsent.text.word_lists import load_sections

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from xsent.config_checks import is_number
 from xsent.languages import to_iso639_3
-from xsent.text.config_checks import is_number
 
 # An answer in a code fence, with or without the name of a format.
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)\n?```", re.DOTALL)

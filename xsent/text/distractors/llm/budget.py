@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xsent.text.config_checks import check_number
+from xsent.config_checks import check_number
 
 MILLION = 1_000_000
 

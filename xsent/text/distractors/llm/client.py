@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import InitVar, dataclass
 from typing import Any
 
-from xsent.text.config_checks import check_integer, check_number
+from xsent.config_checks import check_integer, check_number
 from xsent.text.distractors.llm.api_key import Secrets, passwords_of, without_credentials
 from xsent.text.distractors.llm.budget import NO_USAGE, Spending, Usage, read_usage
 from xsent.text.distractors.llm.ledger import Answer, Call, Ledger, LostAnswer

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from xsent.text.config_checks import check_integer, check_number, check_string
+from xsent.config_checks import check_integer, check_number, check_string
 from xsent.text.distractors.llm.answers import Rules, Text, parse_distractors, unsupported_languages
 from xsent.text.distractors.llm.api_key import check_address, read_key
 from xsent.text.distractors.llm.budget import NO_USAGE, Prices, Spending, Usage, add_usage, with_cost

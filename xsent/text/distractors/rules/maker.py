@@ -8,7 +8,7 @@ from itertools import chain, combinations, zip_longest
 
 from tqdm import tqdm
 
-from xsent.text.config_checks import check_boolean, check_integer
+from xsent.config_checks import check_boolean, check_integer
 from xsent.text.distractors.protocol import DistractorResult, Request
 from xsent.text.distractors.rules import french, german, spanish
 from xsent.text.distractors.rules.edits import NEGATION, Edit, apply_edits, describe_edits, find_edit, words

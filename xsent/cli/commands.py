@@ -218,9 +218,9 @@ def run_distract(options: argparse.Namespace) -> None:
 
 
 def _distract_config(options: argparse.Namespace) -> dict[str, Any]:
+    from xsent.config_checks import check_boolean
     from xsent.reporting.tables.difficulty import check_published
     from xsent.run import load_config
-    from xsent.text.config_checks import check_boolean
 
     overrides = _overrides(options)
     available = load_config("distract", [text for text in overrides if not text.startswith("maker.")])["maker"]

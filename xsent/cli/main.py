@@ -1,7 +1,7 @@
 """Console command ``xsent``: one table of commands, options generated from ``conf/job/*.yaml``.
 
-``COMMANDS`` names the positionals and the arguments that are no config values; ``cli_options`` tells how a key of a
-config file becomes an option; ``cli_commands`` has the function that each command runs. A named option beats
+``COMMANDS`` names the positionals and the arguments that are no config values; ``options`` tells how a key of a
+config file becomes an option; ``commands`` has the function that each command runs. A named option beats
 ``--set KEY=VALUE``, which beats the file.
 """
 
@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xsent import cli_commands as commands
-from xsent.cli_options import job_options
+from xsent.cli import commands
+from xsent.cli.options import job_options
 
 log = logging.getLogger("xsent")
 
@@ -227,7 +227,3 @@ COMMANDS = {
         None,
     ),
 }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,7 @@
+"""``python -m xsent.cli``."""
+
+import sys
+
+from xsent.cli.main import main
+
+sys.exit(main())
