@@ -1,6 +1,8 @@
 """Type and range checks of config values: each raises ``ValueError`` that names the option."""
 
 import math
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import TypeGuard
 
 
@@ -37,3 +39,9 @@ def check_boolean(name: str, value: object) -> None:
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether the value is a finite number; no comparison with NaN holds, so NaN would disable a limit."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def suggestion(name: str, choices: Iterable[str]) -> str:
+    """End of an error message: ``"; did you mean oracle?"`` if a choice is near the name, else empty."""
+    nearest = get_close_matches(name.lower(), choices, n=1, cutoff=0.6)
+    return f"; did you mean {nearest[0]}?" if nearest else ""
