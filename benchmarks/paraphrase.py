@@ -53,7 +53,7 @@ RANKING = "MultipleNegativesRankingLoss"
 PEERS = (RANKING, "ContrastiveLoss")
 USUAL_RATE = 2e-5  # in the examples of sentence-transformers' documentation
 OURS = "experiment=paraphrase/msrp"
-NO_OWN = ("data.own_negatives=0", "data.lonely=drop")
+NO_OWN = ("data.own_negatives=0", "data.unpaired=drop")
 GAMMA_1 = "recipe.loss.gamma=1"  # the paper's
 ABLATION = {
     "in-batch negatives only": NO_OWN,

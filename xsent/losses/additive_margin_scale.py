@@ -61,7 +61,7 @@ class AdditiveMarginScale:
         if present and self.gamma == 0:
             raise ValueError(
                 "recipe.loss.gamma=0 gives hard negatives no weight; use recipe/paraphrase/mining=none"
-                " data.own_negatives=0 data.lonely=drop"
+                " data.own_negatives=0 data.unpaired=drop"
             )
 
     def __call__(self, anchor: Tensor, positive: Tensor, hard: Tensor, masks: RankingMasks, *, rows: slice) -> Tensor:

@@ -32,7 +32,7 @@ OPTIONS: dict[str, Any] = {
     "kinds": ["pairs"],
     "cache_dir": "unused",
 }
-OPTIONS |= {"own_negatives": 1, "lonely": "self", "max_pairs": None, "valid_share": 0.1, "test_share": 0.2}
+OPTIONS |= {"own_negatives": 1, "unpaired": "self", "max_pairs": None, "valid_share": 0.1, "test_share": 0.2}
 OPTIONS |= {"global_batch_size": 8, "seed": 1, "strict": False}
 LANGUAGES = ("eng", "deu", "fra")
 
@@ -106,7 +106,7 @@ def test_a_first_sentence_without_a_paraphrase_is_its_own_positive_or_left_out()
     data = small(rows)
     assert examples(data) == {("a", "b"), ("l", "l")}
     assert len(own_negatives(data)["l"]) == 1
-    dropping = small(rows, lonely="drop")
+    dropping = small(rows, unpaired="drop")
     assert examples(dropping) == {("a", "b")}
     assert {"l", "z"}.isdisjoint(dropping.texts)
 
@@ -131,7 +131,7 @@ def test_a_known_paraphrase_of_the_positive_is_no_negative_of_the_example(cap: i
 
 
 def test_the_same_pair_is_one_example() -> None:
-    assert len(small([row("a", "b"), row("a", "b"), row("c", "d", 0)], lonely="drop").examples["train"].anchor) == 1
+    assert len(small([row("a", "b"), row("a", "b"), row("c", "d", 0)], unpaired="drop").examples["train"].anchor) == 1
 
 
 def test_of_many_partners_others_are_drawn_in_each_epoch_and_the_same_for_the_same_seed() -> None:
@@ -393,7 +393,7 @@ def test_reading_twice_reads_once(data: ParaphraseData) -> None:
     [
         ("kinds", ["intra", "extra"], r"kinds: expected some of pairs, .*, found extra"),
         ("own_negatives", -1, r"data\.own_negatives=-1: expected 0"),
-        ("lonely", "both", r"data\.lonely=both: expected one of self, drop"),
+        ("unpaired", "both", r"data\.unpaired=both: expected one of self, drop"),
         ("max_pairs", 0, r"data\.max_pairs=0"),
         ("valid_share", 0.8, r"valid_share=0\.8 and test_share=0\.2 leave no pairs"),
         ("languages", ["deutsch"], "unknown language 'deutsch'"),
@@ -470,7 +470,7 @@ def test_the_dev_files_of_pawsx_make_a_data_set_of_seven_languages(shared_data: 
 
 
 def test_msrp_keeps_its_test_part_and_gives_a_share_of_training_to_validation(shared_data: Path) -> None:
-    options = {"lonely": "drop", "valid_share": 0.15, "test_share": 0.0}
+    options = {"unpaired": "drop", "valid_share": 0.15, "test_share": 0.0}
     data = read([], root=str(existing(shared_data / "msrp")), source=read_msrp, **options)
     assert len(data.held_out["test"]) == 1725
     valid = data.held_out["valid"]

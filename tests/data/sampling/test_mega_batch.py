@@ -246,4 +246,4 @@ def test_every_preset_builds(name: str) -> None:
 
 def test_the_older_methods_begin_with_positive_pairs_alone() -> None:
     for name in ("algorithm1", "wieting"):
-        assert preset(name)["data"] == {"own_negatives": 0, "lonely": "drop"}
+        assert preset(name)["data"] == {"own_negatives": 0, "unpaired": "drop"}

@@ -25,7 +25,7 @@ from xsent.languages import to_iso639_3
 
 log = logging.getLogger(__name__)
 
-LONELY = ("self", "drop")
+UNPAIRED = ("self", "drop")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,7 +46,7 @@ class ParaphraseData(TrainingData):
     own_negatives: int  # maximum number of own negatives per anchor, drawn anew in each epoch; 0 is none
     # A first sentence of label 0 without a paraphrase becomes an anchor that is its own positive (`self`, see
     # `build_examples`) or is left out (`drop`).
-    lonely: str
+    unpaired: str
     max_pairs: int | None  # maximum number of training examples, those of lowest hash; None is no cap
     valid_share: float  # of the training part, for a part that has no files, see `read_parts`
     test_share: float
@@ -70,8 +70,8 @@ class ParaphraseData(TrainingData):
         check_shares(self.valid_share, self.test_share)
         if self.own_negatives < 0:
             raise ValueError(f"data.own_negatives={self.own_negatives}: expected 0 for none, or more")
-        if self.lonely not in LONELY:
-            raise ValueError(f"data.lonely={self.lonely}: expected one of {', '.join(LONELY)}")
+        if self.unpaired not in UNPAIRED:
+            raise ValueError(f"data.unpaired={self.unpaired}: expected one of {', '.join(UNPAIRED)}")
         if self.max_pairs is not None and self.max_pairs < 1:
             raise ValueError(
                 f"data.max_pairs={self.max_pairs}: expected a number of training examples, or null for all"
@@ -99,7 +99,7 @@ class ParaphraseData(TrainingData):
                 trained=trained,
                 zero_shot=self.zero_shot_codes,
                 kinds=self.kinds,
-                lonely=self.lonely == "self",
+                unpaired=self.unpaired == "self",
                 max_pairs=self.max_pairs,
             )
         except ValueError as error:
@@ -211,13 +211,14 @@ class ParaphraseData(TrainingData):
     def _log_sizes(self) -> None:
         examples = self.examples["train"]
         equal = examples.anchor == examples.positive
-        lonely = equal & ~examples.are_paraphrases(examples.anchor, examples.positive)
+        unpaired = equal & ~examples.are_paraphrases(examples.anchor, examples.positive)
         group_sizes = torch.bincount(self.text_group)
         negatives = examples.negative_counts(self.own_negatives)
         log.info(
             f"data={self.name}: {len(examples.anchor):,} training examples in {', '.join(self.language_codes)}"
-            f" ({lonely.sum():,} have no paraphrase and are their own positive, {(equal & ~lonely).sum():,} are pairs"
-            f" of equal texts); {(negatives > 0).sum():,} have own negatives, at most {negatives.max(initial=0):,};"
+            f" ({unpaired.sum():,} have no paraphrase and are their own positive,"
+            f" {(equal & ~unpaired).sum():,} are pairs of equal texts);"
+            f" {(negatives > 0).sum():,} have own negatives, at most {negatives.max(initial=0):,};"
             f" {len(self.texts):,} texts in {(group_sizes > 0).sum():,} groups, the largest of {group_sizes.max():,};"
             f" pairs of label 1 and 0:\n{self._corpus.sizes}"
         )

@@ -71,7 +71,7 @@ def build_corpus(
     trained: Collection[str],
     zero_shot: Collection[str],
     kinds: Sequence[str],
-    lonely: bool,
+    unpaired: bool,
     max_pairs: int | None,
 ) -> ParaphraseCorpus:
     """Make the corpus from the rows of ``train``, ``valid`` and ``test``; options as in ``ParaphraseData``.
@@ -91,8 +91,8 @@ def build_corpus(
     hashes = {"texts": text_hashes(texts), "languages": text_hashes(languages)}
     # Validation has no dropout: the two vectors of a sentence that is its own positive would be equal.
     examples = {
-        "train": build_examples(train, lonely=lonely, **hashes),
-        "valid": build_examples(valid, lonely=False, **hashes),
+        "train": build_examples(train, unpaired=unpaired, **hashes),
+        "valid": build_examples(valid, unpaired=False, **hashes),
     }
     if max_pairs is not None:
         lowest = np.argsort(examples["train"].key, kind="stable")[:max_pairs]

@@ -86,12 +86,12 @@ class Examples(NamedTuple):
         )
 
 
-def build_examples(pairs: NumberedRows, *, texts: Hashes, languages: Hashes, lonely: bool) -> Examples:
+def build_examples(pairs: NumberedRows, *, texts: Hashes, languages: Hashes, unpaired: bool) -> Examples:
     """Make examples from labelled pairs: each pair of label 1 once, with the negatives of label 0.
 
     A text is not a negative of itself or of a text that some pair calls its paraphrase. ``texts`` (T,) and
-    ``languages`` are hashes. ``lonely`` makes an example of each first sentence of label 0 without a paraphrase; it is
-    its own positive. Two dropout masks give two vectors of it (SimCSE: Gao et al. 2021, arXiv:2104.08821).
+    ``languages`` are hashes. ``unpaired`` makes an example of each first sentence of label 0 without a paraphrase; it
+    is its own positive. Two dropout masks give two vectors of it (SimCSE: Gao et al. 2021, arXiv:2104.08821).
     """
     positives = _distinct(pairs.take(pairs.label == 1), len(texts), len(languages))
     unlike = pairs.take(pairs.label == 0)
@@ -100,7 +100,7 @@ def build_examples(pairs: NumberedRows, *, texts: Hashes, languages: Hashes, lon
     owner, negative = np.divmod(code[~_contains(paraphrases, code)], len(texts))
     unequal = owner != negative
     negatives = _index_by_owner(owner[unequal], negative[unequal], len(texts))
-    if lonely:
+    if unpaired:
         has_paraphrase = np.zeros(len(texts), dtype=bool)
         has_paraphrase[positives[0]] = has_paraphrase[positives[1]] = True
         first, row = np.unique(unlike.source, return_index=True)
