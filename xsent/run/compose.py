@@ -19,6 +19,7 @@ from xsent.atomic import write_text
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
 from xsent.run.build import check_keys, check_targets
+from xsent.run.override_errors import explain_override_error
 
 RANDOM = ("static", "static_characters", "tiny")  # encoders with random vectors before training
 
@@ -89,7 +90,9 @@ def load_config(name: str, overrides: Sequence[str]) -> dict[str, Any]:
         with initialize_config_dir(str(folder), version_base="1.3"):
             return plain(compose(name, overrides))
     except HydraException as error:
-        raise ValueError(str(error)) from None
+        with initialize_config_dir(str(folder), version_base="1.3"):
+            message = explain_override_error(error, overrides, lambda others: compose(name, [*others]))
+        raise ValueError(message) from None
 
 
 def override(key: str, value: object) -> str:
