@@ -143,8 +143,8 @@ def embed_spaces(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
     """Vectors (N, D) by space: of the heads, or ``original``."""
     embed = getattr(embedder, "embed", None)
     if embed is not None:
-        return dict(embed(sentences, progress=True))
-    return {"original": embedder.encode(sentences, progress=True)}
+        return dict(embed(sentences, show_progress=True))
+    return {"original": embedder.encode(sentences, show_progress=True)}
 
 
 def report(

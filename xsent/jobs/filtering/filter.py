@@ -32,7 +32,7 @@ from xsent.evaluation.score_report import (
     sample_rows,
 )
 from xsent.jobs.bitext_reader import BitextReader, Columns, Row, StreamedLedger, extend_names
-from xsent.jobs.checks import check_device, check_different, check_input, check_output
+from xsent.jobs.checks import check_different, check_input, check_output
 from xsent.jobs.filtering.tokenize import Texts, Words, tokenize_chunks, tokenize_pairs
 from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
 from xsent.languages import to_iso639_3
