@@ -21,7 +21,7 @@ from tqdm import tqdm
 from xsent import __version__
 from xsent.atomic import atomic_write
 from xsent.batch import Judgement, PairJudge, WordPair
-from xsent.config_checks import check_choice, check_integer
+from xsent.config_checks import check_choice, check_device, check_integer
 from xsent.evaluation.score_report import (
     SampleOptions,
     ScoredPair,
