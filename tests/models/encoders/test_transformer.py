@@ -280,7 +280,7 @@ def test_a_model_with_code_of_its_own_needs_permission(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("modules.json", "Normalize", "WeightedLayerPooling", "optional Dense, Pooling, any Dense"),
+        ("modules.json", "Normalize", "WeightedLayerPooling", "optional Dense, Pooling, then any Dense and Normalize"),
         ("modules.json", "sentence_transformers.", "my_code.", "own code, which is not run"),
         ("1_Pooling/config.json", '"cls"', '"lasttoken"', "is not supported, only cls, max, mean"),
         ("2_Dense/config.json", "torch.nn.modules.activation.Tanh", "os.system", "found os.system"),
