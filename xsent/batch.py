@@ -130,15 +130,16 @@ class Tokenizer(Protocol):
 
 
 class PairJudge(Protocol):
-    """A model that reads both sentences of a pair together, such as a run of ``recipe=divergence``."""
+    """Judges sentence pairs: a run of ``recipe=divergence``, or the similarity of an encoder's vectors."""
 
     name: str
     tags_words: bool
+    scores_are_logits: bool  # whether the sigmoid of a score is a probability
     truncated_pairs: int  # number of pairs that the last ``judge`` truncated
 
     @property
     def threshold(self) -> float:
-        """Score threshold, chosen on the synthetic dev pairs of the run; 0 in the paper."""
+        """Pairs with a higher score are equivalent; of a run chosen on its synthetic dev pairs, 0 in the paper."""
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
         """One judgement per pair, in order."""

@@ -215,10 +215,11 @@ COMMANDS = {
         [
             _path("bitext", "BITEXT", "tab-separated columns, UTF-8, plain or .gz"),
             _output("SCORED", "the same rows with score, probability, verdict and divergent words; plain or .gz"),
-            _text("--ckpt", "RUN", "run folder of recipe=divergence, or a checkpoint of it", required=True),
+            _text("--ckpt", "RUN", "trained judge: run folder of recipe=divergence, or a checkpoint of it"),
             _path("--html", "PAGE", "HTML page of sampled pairs with the divergent words marked"),
         ],
-        "sample.random=2000 or page.rows=50",
+        "cosine.word_threshold=0.2 or page.rows=50",
+        exclusive=("encoder", "ckpt"),
         interrupted=commands.CONTINUES,
     ),
     "distract": Command(

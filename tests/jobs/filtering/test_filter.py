@@ -33,6 +33,7 @@ class WordJudge:
     """
 
     name = "words"
+    scores_are_logits = True
     threshold = 1.0
 
     def __init__(self, *, tags_words: bool = True, longest: int = 20, dies_after: float = math.inf) -> None:
@@ -476,3 +477,22 @@ def test_the_lowest_keys_equal_a_stable_sort() -> None:
     for count in (0, 5, 1234, 150_000):
         assert lowest_rows(in_parts(keys.tolist(), 7001)(), count).tolist() == expected[:count].tolist()
     assert lowest_rows([], 3).tolist() == []
+
+
+# ---- without a trained judge
+
+
+def test_an_encoder_filters_without_a_trained_run_and_the_log_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    pairs = ["The dog sleeps in the house.\tLe chien dort dans la maison.", "We eat bread.\tLe train part à midi."]
+    (tmp_path / "text.tsv").write_text("".join(f"{pair}\n" for pair in pairs), encoding="utf-8")
+    assert main(["filter", str(tmp_path / "text.tsv"), "-o", str(tmp_path / "scored.tsv")]) == 0
+    header, translation, unrelated = rows(tmp_path / "scored.tsv")
+    verdicts = [row[header.index("verdict")] for row in (translation, unrelated)]
+    assert verdicts == ["equivalent", "divergent"]
+    assert float(translation[2]) > load_config("filter", [])["cosine"]["threshold"] > float(unrelated[2])
+    assert translation[header.index("probability")] == ""  # a cosine is no logit
+    assert "2:bread" in " ".join(unrelated) or "3:bread" in " ".join(unrelated)
+    assert "mini (untrained: cosine similarity, not a divergence model)" in caplog.records[-1].getMessage()
