@@ -237,9 +237,9 @@ def test_pairs_longer_than_the_model_are_counted(run: Run, tmp_path: Path) -> No
 def test_the_last_log_line_has_counts_speed_and_paths(run: Run, tmp_path: Path) -> None:
     message = str(run([*LINES, "no pair", "\tx"], keep="equivalent")._replace(seconds=0.5))
     assert message == (
-        "5 pairs, 3 equivalent (60.0%), 2 divergent at threshold 1; 0 longer than the model; 2 of 7 lines rejected"
-        f" (1 expected 2 columns, 1 empty side): {tmp_path / 'scored.tsv.rejects.tsv'}; 5 scored in 0.5 s, 10 pairs/s;"
-        f" 3 written: {tmp_path / 'scored.tsv'}"
+        "5 pairs, 3 equivalent (60.0%), 2 divergent at threshold 1, judged by words; 0 longer than the model; 2 of 7"
+        f" lines rejected (1 expected 2 columns, 1 empty side): {tmp_path / 'scored.tsv.rejects.tsv'}; 5 scored in"
+        f" 0.5 s, 10 pairs/s; 3 written: {tmp_path / 'scored.tsv'}"
     )
 
 

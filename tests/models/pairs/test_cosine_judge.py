@@ -9,16 +9,25 @@ from torch import Tensor
 
 from xsent.batch import WordPair
 from xsent.models.pairs.cosine_judge import CosineJudge
+from xsent.similarity import unit
 
-VECTORS = {"cat": [1, 0], "chat": [2, 0], "red": [0, 1], "bleu": [0.6, 0.8], ",": [-1, 0], "zzz": [0, 0]}
+VECTORS: dict[str, list[float]] = {
+    "cat": [1.0, 0.0],
+    "chat": [2, 0],
+    "red": [0, 1],
+    "bleu": [0.6, 0.8],
+    ",": [-1, 0],
+    "zzz": [0, 0],
+}
 
 
 class AverageEncoder:
     """The sum of the vectors of the words."""
 
-    def encode(self, sentences: Sequence[str]) -> Tensor:
-        rows = [np.sum([VECTORS[word] for word in text.split()], axis=0) for text in sentences]
-        return torch.tensor(np.array(rows), dtype=torch.float32)
+    def encode(self, sentences: Sequence[str], *, normalize: bool) -> Tensor:
+        assert normalize
+        rows = torch.tensor([np.sum([VECTORS[word] for word in text.split()], axis=0).tolist() for text in sentences])
+        return unit(rows.float())
 
     def digest(self) -> str:
         return "average"
@@ -29,8 +38,8 @@ def judge(word_threshold: float = 0.3) -> CosineJudge:
 
 
 def test_a_pair_scores_the_cosine_and_a_word_the_distance_of_its_best_cosine_from_the_threshold() -> None:
-    # cat + red = (1, 1), chat + bleu = (2.6, 0.8): cosine 3.4 / sqrt(2 * 7.4). Best cosines: cat 1 (chat), red 0.8 (bleu),
-    # chat 1 (cat), bleu 0.8 (red); a word has 0.5 + (0.3 - cosine) / 2.
+    # cat + red = (1, 1), chat + bleu = (2.6, 0.8): cosine 3.4 / sqrt(2 * 7.4). The best cosine of cat and chat is 1,
+    # that of red and bleu 0.8; a word has 0.5 + (0.3 - cosine) / 2.
     (judged,) = judge().judge([WordPair(("cat", "red"), ("chat", "bleu"))])
     assert judged.score == pytest.approx(3.4 / (2 * 7.4) ** 0.5, rel=1e-6)
     for tags in (judged.source, judged.target):
@@ -50,7 +59,8 @@ def test_judgements_do_not_depend_on_the_pairs_beside_them() -> None:
     together, alone = judge().judge(pairs), [judge().judge([pair])[0] for pair in pairs]
     assert [judged.score for judged in together] == [judged.score for judged in alone]
     for first, second in zip(together, alone, strict=True):
-        assert first.source is not None and second.source is not None
+        assert first.source is not None
+        assert second.source is not None
         np.testing.assert_array_equal(first.source, second.source)
 
 

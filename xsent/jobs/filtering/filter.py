@@ -125,8 +125,8 @@ class FilterResult(NamedTuple):
         share = equivalent / (equivalent + divergent)
         return (
             f"{equivalent + divergent:,} pairs, {equivalent:,} equivalent ({share:.1%}), {divergent:,} divergent at"
-            f" threshold {self.report.threshold:.4g} of {self.report.judge}; {self.truncated:,} longer than the model;"
-            f" {self.rejected};"
+            f" threshold {self.report.threshold:.4g}, judged by {self.report.judge}; {self.truncated:,} longer than the"
+            f" model; {self.rejected};"
             f" {self.scored:,} scored in {self.seconds:.1f} s, {self.scored / max(self.seconds, 1e-9):,.0f} pairs/s;"
             f" {self.written:,} written: {self.output}"
         )
@@ -145,9 +145,9 @@ def filter_bitext(
 ) -> FilterResult:
     """Write the rows of a bitext with the scores of a pair judge, in the order of the file.
 
-    Each row gets the score, its sigmoid (empty if the score is no logit), ``equivalent`` or ``divergent``, and for each side the words that are tagged
-    as divergent with their positions from 1, ``3:weak 4:signal`` (``-``: no such word; empty: the judge does not tag
-    words). Lines without a pair are listed in ``<output>.rejects.tsv``.
+    Each row gets the score, its sigmoid (empty if the score is no logit), ``equivalent`` or ``divergent``, and for each
+    side the words that are tagged as divergent with their positions from 1, ``3:weak 4:signal`` (``-``: no such word;
+    empty: the judge does not tag words). Lines without a pair are listed in ``<output>.rejects.tsv``.
 
     The file is read twice: to count and check its pairs, and to score them. Memory holds a few chunks of pairs, the
     sample, and the numbers of the ``top`` pairs.

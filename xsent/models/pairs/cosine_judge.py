@@ -1,4 +1,4 @@
-"""Pair judge without training: cosine of the two sentence vectors, and of each word with the words of the other side."""
+"""Pair judge without training: cosines of the sentence vectors, and of each word with the other side's words."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from xsent.batch import Embedder, Judgement, WordPair
-from xsent.similarity import unit
 
 CHUNK = 4096  # pairs to encode at a time
 
@@ -20,22 +19,22 @@ Vectors = NDArray[np.float32]
 class CosineJudge:
     """Judges pairs by similarity; it is no model of divergence, but needs no training.
 
-    The score of a pair is the cosine of its sentence vectors. The divergence of a word is 0.5 where its best cosine with
-    a word of the other side is ``word_threshold``, and higher below. A word that the encoder does not know, or without a
-    letter or digit, has divergence 0.
+    The score of a pair is the cosine of its sentence vectors. The divergence of a word is 0.5 where its best cosine
+    with a word of the other side is ``word_threshold``, and higher below. A word that the encoder does not know, or
+    without a letter or digit, has divergence 0.
     """
 
     encoder: Embedder
     encoder_name: str
     threshold: float  # a pair is equivalent above this cosine
     word_threshold: float
+    name: str = field(init=False)
     tags_words: bool = field(init=False, default=True)
     scores_are_logits: bool = field(init=False, default=False)
     truncated_pairs: int = field(init=False, default=0)  # long sentences are not counted
 
-    @property
-    def name(self) -> str:
-        return f"{self.encoder_name} (untrained: cosine similarity, not a divergence model)"
+    def __post_init__(self) -> None:
+        self.name = f"{self.encoder_name} (untrained: cosine similarity, not a divergence model)"
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
         """Score every pair and tag its words.
@@ -52,7 +51,8 @@ class CosineJudge:
     def _judge(self, pairs: Sequence[WordPair]) -> list[Judgement]:
         source, target = (self._encode([" ".join(pair[side]) for pair in pairs]) for side in (0, 1))
         scores = (source * target).sum(axis=1)  # (N,)
-        words = {word: row for row, word in enumerate(dict.fromkeys(word for pair in pairs for word in sum(pair, ())))}
+        distinct = dict.fromkeys(word for pair in pairs for side in pair for word in side)
+        words = {word: row for row, word in enumerate(distinct)}
         vectors = self._encode(list(words))  # (V, D)
         can_differ = np.array([any(map(str.isalnum, word)) for word in words]) & vectors.any(axis=1)  # (V,)
         judgements = []
@@ -67,7 +67,7 @@ class CosineJudge:
         return np.clip(np.float32(0.5) + (np.float32(self.word_threshold) - best) / 2, 0, 1)
 
     def _encode(self, texts: list[str]) -> Vectors:
-        vectors: Vectors = unit(self.encoder.encode(texts)).numpy()
+        vectors: Vectors = self.encoder.encode(texts, normalize=True).numpy()
         return vectors
 
     def digest(self) -> str:
