@@ -72,12 +72,15 @@ def build_parsers(names: Collection[str]) -> tuple[argparse.ArgumentParser, dict
     """The parser of ``xsent`` and those of its commands, with the arguments of the named commands."""
     parser = _Parser(
         prog="xsent",
+        usage="xsent [-h] [--version] COMMAND ...",
         description="Train and evaluate multilingual sentence encoders, and use them.",
         epilog=_command_list(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"xsent {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
+    subparsers = parser.add_subparsers(
+        prog="xsent", dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS
+    )
     parsers: dict[str, argparse.ArgumentParser] = {}
     for name, command in COMMANDS.items():
         parsers[name] = subparsers.add_parser(name, formatter_class=HelpFormatter)
