@@ -19,7 +19,7 @@ PASSED_BY_RUN = {
     "xsent.recipes.": {"encoder"},
     "pytorch_lightning.Trainer": {"callbacks", "logger", "plugins", "default_root_dir"},
     **{
-        f"xsent.data.readers.{name}.": {"ledger", "root"}
+        f"xsent.data.readers.{name}.": {"ledger", "root", "columns", "threshold", "source_lang", "target_lang"}
         for name in ("parallel", "cldr", "labelled", "msrp", "pawsx", "monolingual")
     },
     "xsent.data.test_sets.clsd.": {"root", "directions"},

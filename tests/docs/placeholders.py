@@ -263,6 +263,27 @@ def labelled_file(path: Path, store: Store) -> None:
     shutil.move(path.with_suffix(".folder") / "train.tsv", path)
 
 
+@maker_of("PAIRS.csv")
+def labelled_csv(path: Path, store: Store) -> None:
+    write(
+        path,
+        ["sentence1,sentence2,label", *(f'"{first}","{second}",{label}' for first, second, label in labelled(200))],
+    )
+
+
+@maker_of("SCORES.tsv")
+def scores_file(path: Path, store: Store) -> None:
+    write(path, (f"{1.5 + 3 * label}\t{first}\t{second}" for first, second, label in labelled(200)))
+
+
+@maker_of("LINES.jsonl")
+def translations(path: Path, store: Store) -> None:
+    write(
+        path,
+        (json.dumps({"english": text, "german": text.replace("my friend", "mein Freund")}) for text in english(200)),
+    )
+
+
 @maker_of("PAWSX")
 def pawsx(path: Path, store: Store) -> None:
     for code in ("de", "en", "es", "fr", "ja", "ko", "zh"):

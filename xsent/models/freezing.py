@@ -11,7 +11,7 @@ from xsent.models.encoders.base import Encoder
 
 log = logging.getLogger(__name__)
 
-EMBEDDINGS = ("none", "word", "all")
+EMBEDDINGS = ("none", "word", "all", "auto")
 # Attribute of the blocks: the BERT family and MPNet; ModernBERT; DistilBERT.
 BLOCKS = ("encoder.layer", "layers", "transformer.layer")
 
@@ -21,7 +21,8 @@ def freeze(encoder: Encoder, *, embeddings: str, layers: int) -> None:
 
     Args:
         embeddings: ``word``: the table of word or piece vectors; ``all``: everything before the first block
-            (positions, types, LayerNorm, dropout) and tables of relative positions shared by the blocks; ``none``.
+            (positions, types, LayerNorm, dropout) and tables of relative positions shared by the blocks; ``none``;
+            ``auto``: ``word``, but ``none`` for an encoder of word vectors alone.
         layers: number of transformer blocks, from the first one. More than 0 freezes all embeddings, whatever
             ``embeddings`` says: to train them costs a backward pass through the frozen blocks and changes the input
             that these blocks were trained on.
@@ -37,6 +38,8 @@ def freeze(encoder: Encoder, *, embeddings: str, layers: int) -> None:
         raise ValueError(f"recipe.freeze.embeddings={embeddings}: expected one of {', '.join(EMBEDDINGS)}")
     if layers < 0:
         raise ValueError(f"recipe.freeze.layers={layers}: expected 0 or more")
+    if embeddings == "auto":
+        embeddings = "word" if any(weight is not encoder.word_vectors for weight in encoder.parameters()) else "none"
     modules = [*_first_blocks(encoder, layers)]
     if layers or embeddings == "all":
         modules += _embedding_modules(encoder)

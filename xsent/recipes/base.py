@@ -128,7 +128,8 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         """Raise ``ValueError`` if this recipe cannot train on the data."""
         if not isinstance(data, cls.data_class):
             raise ValueError(
-                f"{cls.__name__} trains on {cls.data_class.description}, data={data.name} holds {data.description}"
+                f"{cls.__name__} trains on {cls.data_class.description}, data={data.name} holds {data.description};"
+                f" choose {cls.data_class.choice}"
             )
 
     @property

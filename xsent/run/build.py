@@ -30,7 +30,7 @@ THIRD_PARTY = {
 }
 
 # Keyword-only parameters that no config sets: the code that calls a partial passes them.
-PASSED_BY_CALLERS = {"encoder", "language", "part", "total_steps"}
+PASSED_BY_CALLERS = {"encoder", "language", "part", "total_steps", "columns", "threshold", "source_lang", "target_lang"}
 
 
 def build(config: Mapping[str, Any]) -> Any:

@@ -23,8 +23,7 @@ import xsent
 from xsent.atomic import write_text
 from xsent.run.build import build, build_evaluator
 from xsent.run.compose import plain
-from xsent.run.evaluation import embed_spaces, report
-from xsent.run.loading import load_encoder
+from xsent.run.evaluation import embed_spaces, load_encoder, report
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder

@@ -12,7 +12,7 @@ from tests.helpers import existing
 from xsent.batch import EmbeddedBatch, ParallelBatch, Tokens
 from xsent.data.modules import base as training_data
 from xsent.data.modules.bitext import BitextData
-from xsent.data.readers.parallel import SentencePair, read_tsv
+from xsent.data.readers.parallel import SentencePair, read_tables
 from xsent.data.readers.rejects import RejectLedger
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.data.test_sets.heldout import HeldOut
@@ -224,7 +224,9 @@ def test_sampled_sentences_are_distinct_and_know_their_language() -> None:
 
 def test_the_english_guarani_bitext_is_read_whole(shared_data: Path, tmp_path: Path) -> None:
     folder = existing(shared_data / "bitext")
-    reader = partial(read_tsv, pattern=r"(?P<source>en)-(?P<target>gn)\.tsv\.gz")
+    reader = partial(
+        read_tables, columns=None, source_lang=None, target_lang=None, pattern=r"(?P<source>en)-(?P<target>gn)\.tsv\.gz"
+    )
     data = read(reader=reader, root=str(folder), drop_origins=["americasnlp*"])
     # The data's description: 1,120 pairs, of which 933 are from AmericasNLP.
     assert sum(len(data.sentences(split)[0]) for split in ("train", "valid", "test")) == 1120 - 933

@@ -15,9 +15,10 @@ from xsent.data.sampling.pair_kinds import KINDS, check_kinds, check_rows, numbe
 from xsent.data.test_sets.labelled import LabelledSets, labelled_sets
 
 
-def read(root: Path, *, strict: bool = False) -> tuple[dict[str, list[LabelledRow]], RejectLedger]:
+def read(root: Path, *, strict: bool = False, **options: Any) -> tuple[dict[str, list[LabelledRow]], RejectLedger]:
     ledger = RejectLedger(strict=strict)
-    parts = read_labelled(ledger, str(root), source_lang="en", target_lang="de")
+    defaults = {"columns": None, "threshold": None, "source_lang": "en", "target_lang": "de"}
+    parts = read_labelled(ledger, str(root), **{**defaults, **options})
     return {part: rows() for part, rows in parts.items()}, ledger
 
 
@@ -83,7 +84,7 @@ def test_a_wrong_label_or_language_is_an_error_even_where_the_ledger_takes_the_r
 
 def test_a_folder_without_the_files_and_a_part_with_two_are_errors(tmp_path: Path) -> None:
     with pytest.raises(
-        FileNotFoundError, match=r"expected train\.tsv, dev\.tsv or valid\.tsv, test\.tsv, found nothing"
+        FileNotFoundError, match=r"expected train\.tsv, dev\.tsv or valid\.tsv, test\.tsv .*, found nothing"
     ):
         read(tmp_path)
     for name in ("dev.tsv", "valid.tsv"):
@@ -296,7 +297,7 @@ def test_kinds_that_do_not_exist_are_an_error_with_those_that_do(kinds: list[str
 def test_the_reader_of_an_evaluator_gives_the_valid_and_the_test_sets(tmp_path: Path) -> None:
     for name, lines in {"train": ["a\tb\t1"], "dev": ["c\td\t0"], "test": ["e\tf\t1", "broken"]}.items():
         (tmp_path / f"{name}.tsv").write_text("\n".join(lines) + "\n")
-    source = partial(read_labelled, source_lang="en", target_lang="en")
+    source = partial(read_labelled, columns=None, threshold=None, source_lang="en", target_lang="en")
     sets = LabelledSets(source=source, kinds=["pairs"], valid_share=0.1, test_share=0.1)(str(tmp_path), None)
     valid, test = sets
     assert (valid.part, valid.source, valid.label) == ("valid", ["c"], [0])

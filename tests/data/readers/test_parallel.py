@@ -4,6 +4,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,16 +15,21 @@ from xsent.data.readers.parallel import (
     read_moses,
     read_opus_zip,
     read_parquet,
-    read_tsv,
+    read_tables,
 )
 from xsent.data.readers.rejects import RejectLedger
 
-PATTERN = r"(?P<source>[a-z]{2,3})-(?P<target>[a-z]{2,3})\.tsv(\.gz)?"
+PATTERN = r"(?P<source>[a-z]{2,3})-(?P<target>[a-z]{2,3})\.(tsv|csv|jsonl)(\.gz)?"
+OPTIONS: dict[str, Any] = {"columns": None, "source_lang": None, "target_lang": None}
 SIDES = [("one", "eins"), ('a "stray quote', "line\u2028separator"), ("three", "drei")]
 
 
 def ledger() -> RejectLedger:
     return RejectLedger(strict=False)
+
+
+def tables(ledger: RejectLedger, root: str, **options: Any) -> Iterator[SentencePair]:
+    return read_tables(ledger, root, pattern=PATTERN, **{**OPTIONS, **options})
 
 
 def sides(pairs: Iterator[SentencePair]) -> list[tuple[str, str]]:
@@ -47,14 +53,14 @@ def tsv(folder: Path, name: str = "en-de.tsv", *, text: str | bytes | None = Non
 
 @pytest.mark.parametrize("name", ["en-de.tsv", "en-de.tsv.gz", "eng-deu.tsv"])
 def test_tsv_gives_pairs_with_languages_origin_and_place(tmp_path: Path, name: str) -> None:
-    pairs = list(read_tsv(ledger(), str(tsv(tmp_path, name)), pattern=PATTERN))
+    pairs = list(tables(ledger(), str(tsv(tmp_path, name))))
     assert [(pair.source, pair.target) for pair in pairs] == SIDES
     assert pairs[2] == SentencePair("three", "drei", "eng", "deu", "made-up", str(tmp_path / name), 3)
 
 
 def test_tsv_without_origins_is_read_too(tmp_path: Path) -> None:
     tsv(tmp_path, text="one\teins\ntwo\tzwei\n")
-    pairs = list(read_tsv(ledger(), str(tmp_path), pattern=PATTERN))
+    pairs = list(tables(ledger(), str(tmp_path)))
     assert [(pair.target, pair.origin) for pair in pairs] == [("eins", ""), ("zwei", "")]
 
 
@@ -71,7 +77,7 @@ def test_tsv_sends_unusable_lines_to_the_ledger_and_keeps_the_rest(tmp_path: Pat
     ]
     tsv(tmp_path, text=b"\r\n".join(rows))
     book = ledger()
-    assert sides(read_tsv(book, str(tmp_path), pattern=PATTERN)) == [("a", "b"), ("y", "z")]
+    assert sides(tables(book, str(tmp_path))) == [("a", "b"), ("y", "z")]
     assert rejects(book) == [
         (2, "expected 3 columns"),
         (3, "empty side"),
@@ -86,18 +92,18 @@ def test_tsv_sends_unusable_lines_to_the_ledger_and_keeps_the_rest(tmp_path: Pat
 def test_strict_tsv_stops_at_file_and_line(tmp_path: Path) -> None:
     tsv(tmp_path, text="a\tb\tx\nonly one\n")
     with pytest.raises(ValueError, match=r"en-de\.tsv:2: expected 3 columns, found 1 columns"):
-        list(read_tsv(RejectLedger(strict=True), str(tmp_path), pattern=PATTERN))
+        list(tables(RejectLedger(strict=True), str(tmp_path)))
 
 
 def test_a_folder_without_fitting_files_says_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(FileNotFoundError, match=r"expected files .* found notes\.txt"):
-        list(read_tsv(ledger(), str(tmp_path), pattern=PATTERN))
+        list(tables(ledger(), str(tmp_path)))
 
 
 def test_a_file_of_an_unknown_language_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="unknown language 'xx'"):
-        list(read_tsv(ledger(), str(tsv(tmp_path, "en-xx.tsv")), pattern=PATTERN))
+        list(tables(ledger(), str(tsv(tmp_path, "en-xx.tsv"))))
 
 
 # ---- line-aligned files
@@ -174,7 +180,7 @@ def records() -> list[dict[str, str]]:
 def test_jsonl_takes_the_languages_from_the_record(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text("\n".join(json.dumps(record) for record in records()))
-    pairs = list(read_jsonl(ledger(), str(path), source_lang=None, target_lang=None))
+    pairs = list(read_jsonl(ledger(), str(path), **OPTIONS))
     assert [(pair.source, pair.target) for pair in pairs] == SIDES
     assert {pair[2:5] for pair in pairs} == {("eng", "deu", "o")}
 
@@ -184,7 +190,7 @@ def test_jsonl_lines_that_are_no_pair_go_to_the_ledger(tmp_path: Path) -> None:
     rows = ["{", '{"source": "a"}', "[1]", '{"source": "a", "target": "\\ud800"}', '{"source": "", "target": "b"}']
     path.write_text("\n".join([*rows, '{"source": "a", "target": "b"}']))
     book = ledger()
-    assert sides(read_jsonl(book, str(path), source_lang="en", target_lang="de")) == [("a", "b")]
+    assert sides(read_jsonl(book, str(path), columns=None, source_lang="en", target_lang="de")) == [("a", "b")]
     assert [line for line, _ in rejects(book)] == [1, 2, 3, 4, 5]
     assert book.lines == 6
 
@@ -193,7 +199,7 @@ def test_jsonl_without_a_language_says_where(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"source": "a", "target": "b", "source_lang": "en"}')
     with pytest.raises(ValueError, match=r"pairs\.jsonl:1: expected source_lang and target_lang"):
-        list(read_jsonl(ledger(), str(path), source_lang=None, target_lang=None))
+        list(read_jsonl(ledger(), str(path), **OPTIONS))
 
 
 def test_parquet_gives_what_jsonl_gives(tmp_path: Path) -> None:
@@ -202,13 +208,13 @@ def test_parquet_gives_what_jsonl_gives(tmp_path: Path) -> None:
 
     parquet.write_table(pyarrow.Table.from_pylist(records()), tmp_path / "pairs.parquet")
     book = ledger()
-    pairs = list(read_parquet(book, str(tmp_path / "pairs.parquet"), source_lang=None, target_lang=None))
+    pairs = list(read_parquet(book, str(tmp_path / "pairs.parquet"), **OPTIONS))
     assert [(pair.source, pair.target) for pair in pairs] == SIDES
     assert book.lines == 3
 
 
 def hub(root: str) -> Iterator[SentencePair]:
-    return read_hub(ledger(), root, subset=None, split="train", revision=None, source_lang=None, target_lang=None)
+    return read_hub(ledger(), root, subset=None, split="train", revision=None, **OPTIONS)
 
 
 def test_a_data_set_by_id_gives_pairs_in_both_usual_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,19 +242,21 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     (tmp_path / "f.parquet").touch()
     with pytest.raises(ImportError, match=r"xsent\[parquet\]"):
-        list(read_parquet(ledger(), str(tmp_path / "f.parquet"), source_lang=None, target_lang=None))
+        list(read_parquet(ledger(), str(tmp_path / "f.parquet"), **OPTIONS))
 
 
 @pytest.mark.parametrize(
     "read",
     [
-        lambda root: read_tsv(ledger(), root, pattern=PATTERN),
+        lambda root: tables(ledger(), root),
         lambda root: read_moses(ledger(), root),
         lambda root: read_opus_zip(ledger(), root),
-        lambda root: read_jsonl(ledger(), root, source_lang=None, target_lang=None),
-        lambda root: read_parquet(ledger(), root, source_lang=None, target_lang=None),
+        lambda root: read_jsonl(ledger(), root, **OPTIONS),
+        lambda root: read_parquet(ledger(), root, **OPTIONS),
     ],
 )
 def test_a_missing_file_or_folder_is_named(read: Callable[[str], Iterator[SentencePair]], tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"nowhere: no such (file|folder); give one with data\.root="):
+    with pytest.raises(
+        FileNotFoundError, match=r"nowhere: no such (file|folder|file or folder); give one with data\.root="
+    ):
         list(read(str(tmp_path / "nowhere")))

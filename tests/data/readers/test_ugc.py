@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from xsent.data.readers.ugc import ROCSMT_NOISY, ROCSMT_STANDARD, read_lexnorm, read_rocsmt
-from xsent.data.readers.xsimpp import AugmentedFlores
 from xsent.data.test_sets.ugc import GeneratedNegatives
+from xsent.data.test_sets.xsimpp import AugmentedFlores
 from xsent.jobs.synthesis.augment import augment_file
 
 # ---- RoCS-MT

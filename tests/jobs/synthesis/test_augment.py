@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.data.readers.flores import ENGLISH, write, write_flores
-from xsent.data.readers.xsimpp import AugmentedFlores
+from xsent.data.test_sets.xsimpp import AugmentedFlores
 from xsent.jobs.synthesis.augment import augment_file
 
 

@@ -38,6 +38,7 @@ class TrainingData(pl.LightningDataModule, ABC):
     """
 
     description: ClassVar[str]  # what the data are, for messages
+    choice: ClassVar[str]  # options that select such data
 
     # `field()`, since Lightning's class attribute would be the default.
     name: str = field()  # for messages and metrics
@@ -102,7 +103,8 @@ class TrainingData(pl.LightningDataModule, ABC):
         if train < self.global_batch_size:
             raise ValueError(
                 f"data={self.name}: a batch of data.global_batch_size={self.global_batch_size} {unit} is larger than"
-                f" the training split of {train:,}{f'; {self.ledger.summary()}' if self.ledger.lines else ''}"
+                f" the training split of {train:,}: lower it"
+                f"{f'; {self.ledger.summary()}' if self.ledger.lines else ''}"
             )
         needed = 2 * world_size()
         if valid < needed:

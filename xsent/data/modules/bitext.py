@@ -5,6 +5,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from xsent.batch import EmbeddedBatch, Embedder, Pairs, ParallelBatch, Tokenizer
+from xsent.batch import EmbeddedBatch, FileEmbedder, Pairs, ParallelBatch, Tokenizer
 from xsent.data.modules.base import TrainingData
+from xsent.data.readers.tables import ColumnNames
 from xsent.data.readers.tatoeba import TestBitext
 from xsent.data.sampling.batch_sampler import Rows, epoch_order
 from xsent.data.sampling.pair_table import (
@@ -38,6 +40,7 @@ class BitextData(TrainingData):
     """Data module over the sentence pairs of any reader."""
 
     description = "translation pairs"
+    choice = "data=bitext data.root=pairs.tsv data.source_lang=en data.target_lang=de"
 
     root: str | None  # file, folder or name that the reader reads; None for a reader without one
     reader: Reader  # yields sentence pairs and sends unusable lines to the ledger
@@ -183,7 +186,7 @@ class BitextData(TrainingData):
         store = tokenize_once(self.texts, tokenizer, Path(self.cache_dir))
         self._fetch = lambda source, target, pairs: ParallelBatch(store.tokens(source), store.tokens(target), pairs)
 
-    def embed(self, embedder: Embedder, store: EmbeddingStore) -> None:
+    def embed(self, embedder: FileEmbedder, store: EmbeddingStore) -> None:
         """Make batches of a frozen encoder's vectors (``EmbeddedBatch``); every text is embedded once."""
         vectors = store.vectors(self.texts, embedder)
         self._fetch = lambda source, target, pairs: EmbeddedBatch(
@@ -210,3 +213,17 @@ class BitextData(TrainingData):
             return fetch(columns.source[rows], columns.target[rows], Pairs(*map(torch.from_numpy, labels)))
 
         return batch
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TableData(BitextData):
+    """Data module over the sentence pairs of tables, whose reader takes these options."""
+
+    columns: ColumnNames | None  # see `xsent.data.readers.parallel.read_tables`
+    source_lang: str | None
+    target_lang: str | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        options = {"columns": self.columns, "source_lang": self.source_lang, "target_lang": self.target_lang}
+        self.reader = partial(self.reader, **options)

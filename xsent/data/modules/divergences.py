@@ -52,6 +52,7 @@ class DivergenceData(TrainingData):
     """
 
     description = "divergences of seed pairs"
+    choice = "data=divergences data.root=divergences.jsonl"
 
     root: str  # JSONL of seeds and their divergences (`xsent.text.divergences.json_format`)
     kinds: Sequence[str]  # divergences that are used

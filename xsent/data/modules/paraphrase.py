@@ -14,6 +14,7 @@ from torch import Tensor
 from xsent.batch import Pairs, RankingBatch, Tokenizer
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.labelled import LabelledReader, LabelledRow
+from xsent.data.readers.tables import ColumnNames
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import text_hashes
 from xsent.data.sampling.labelled_splits import check_shares, read_parts
@@ -37,6 +38,7 @@ class ParaphraseData(TrainingData):
     """
 
     description = "labelled pairs"
+    choice = "data=labelled data.root=pairs.csv"
 
     root: str  # file or folder that the reader reads
     source: LabelledReader  # reader of the parts that have files
@@ -173,7 +175,8 @@ class ParaphraseData(TrainingData):
             raise ValueError(
                 f"data={self.name}: a mega-batch of recipe.mining.mini_batches={mini_batches} times"
                 f" data.global_batch_size={self.global_batch_size}, {needed:,} examples, is larger than the"
-                f" {self.size('train'):,} training examples"
+                f" {self.size('train'):,} training examples; recipe.mining.mini_batches="
+                f"{max(1, self.size('train') // self.global_batch_size)} fits"
             )
 
     def batches(self, split: str) -> Callable[[Rows, int], RankingBatch]:
@@ -222,3 +225,18 @@ class ParaphraseData(TrainingData):
             f" {len(self.texts):,} texts in {(group_sizes > 0).sum():,} groups, the largest of {group_sizes.max():,};"
             f" pairs of label 1 and 0:\n{self._corpus.sizes}"
         )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelledData(ParaphraseData):
+    """Data module over the pairs of tables, whose reader takes these options."""
+
+    columns: ColumnNames | None  # see `xsent.data.readers.labelled.read_labelled`
+    threshold: float | None
+    source_lang: str
+    target_lang: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = ("columns", "threshold", "source_lang", "target_lang")
+        self.source = partial(self.source, **{name: getattr(self, name) for name in names})

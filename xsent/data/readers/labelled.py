@@ -1,18 +1,24 @@
-"""Labelled sentence pairs (1: same meaning, 0: not): row types and the TSV reader."""
+"""Labelled sentence pairs (1: same meaning, 0: not): row types, and the reader of tables (TSV, CSV, JSON lines)."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from xsent.data.readers.lines import ledger_columns, read_lines
+from xsent.config_checks import is_number
+from xsent.data.readers.lines import read_lines
 from xsent.data.readers.rejects import RejectLedger
+from xsent.data.readers.tables import LABELS, SUFFIXES, ColumnNames, Columns, is_label, read_table
 from xsent.languages import to_iso639_3
 
+log = logging.getLogger(__name__)
+
 PARTS = ("train", "valid", "test")
-FILES = {"train": ("train",), "valid": ("dev", "valid"), "test": ("test",)}  # and .tsv or .tsv.gz
-WIDTHS = (3, 4, 6)  # sentence, sentence, label; then a group; then the two languages
+FILES = {"train": ("train",), "valid": ("dev", "valid"), "test": ("test",)}  # and a suffix
+ROLES = ("source", "target", "label", "group", "source_lang", "target_lang")
+WIDTHS = (2, 3, 4, 6)  # the two sentences; then the label; then a group; then the two languages
 
 
 @dataclass(frozen=True)
@@ -46,21 +52,38 @@ PartReaders = Mapping[str, Callable[[], list[LabelledRow]]]
 LabelledReader = Callable[[RejectLedger, str], PartReaders]  # (ledger, root)
 
 
-def read_labelled(ledger: RejectLedger, root: str, *, source_lang: str, target_lang: str) -> PartReaders:
-    """Read files of ``sentence TAB sentence TAB label [TAB group [TAB language TAB language]]``, plain or gzipped.
+def read_labelled(
+    ledger: RejectLedger,
+    root: str,
+    *,
+    columns: ColumnNames | None,
+    threshold: float | None,
+    source_lang: str,
+    target_lang: str,
+) -> PartReaders:
+    """Read tables (TSV, CSV, JSON lines) of two sentences and, if the table has them, labels, groups and languages.
 
-    The root is a folder of ``train.tsv``, ``dev.tsv`` or ``valid.tsv``, ``test.tsv``, or one file, which is ``train``.
-    A first line whose third column is ``label`` is a header. Lines with another number of columns than the first usable
-    one, or with an empty side, go to the ledger. The languages are those of lines without languages.
+    Args:
+        ledger: of rows with another number of columns than the others, or with an empty side.
+        root: a folder of ``train.tsv``, ``dev.tsv`` or ``valid.tsv``, ``test.tsv``, or one file, which is ``train``.
+        columns: names or numbers (from 1) of the columns of ``ROLES``, at least of the first two; None: recognised.
+        threshold: smallest score of label 1, where the labels are scores.
+        source_lang: language of rows without languages, and of rows of a table without them; likewise the target's.
+
+    Without a column of labels all pairs have label 1.
 
     Raises:
         FileNotFoundError: no such file or folder, or the folder has none of these files.
-        ValueError: a label is neither 0 nor 1, a language does not exist, a part has two files.
+        ValueError: a label is neither 0, 1, false, true nor, with a threshold, a score; a language does not exist; a
+            part has two files; raised by ``read_table``.
     """
+    if threshold is not None and not is_number(threshold):
+        raise ValueError(f"data.threshold={threshold}: expected a number, the smallest score of label 1")
     languages = to_iso639_3(source_lang), to_iso639_3(target_lang)
+    table = Columns(ROLES, WIDTHS, columns)
     path = Path(root)
     files = {"train": path} if path.is_file() else _part_files(path)
-    return {part: partial(_read_file, ledger, file, languages) for part, file in files.items()}
+    return {part: partial(_read_file, ledger, file, table, threshold, languages) for part, file in files.items()}
 
 
 def parse_label(text: str, file: str, line: int) -> int:
@@ -108,36 +131,59 @@ def _part_files(folder: Path) -> dict[str, Path]:
         raise FileNotFoundError(f"{folder}: no such file or folder; give one with data.root=...")
     files: dict[str, Path] = {}
     for part, stems in FILES.items():
-        paths = [folder / f"{stem}.tsv{suffix}" for stem in stems for suffix in ("", ".gz")]
-        existing = [path for path in paths if path.is_file()]
+        names = [f"{stem}{suffix}{gz}" for stem in stems for suffix in SUFFIXES for gz in ("", ".gz")]
+        existing = [name for name in names if (folder / name).is_file()]
         if len(existing) > 1:
-            names = ", ".join(path.name for path in existing)
-            raise ValueError(f"{folder}: expected one file of the {part} part, found {names}")
+            raise ValueError(f"{folder}: expected one file of the {part} part, found {', '.join(existing)}")
         if existing:
-            files[part] = existing[0]
+            files[part] = folder / existing[0]
     if not files:
-        names = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "nothing"
-        raise FileNotFoundError(f"{folder}: expected train.tsv, dev.tsv or valid.tsv, test.tsv, found {names}")
+        names = sorted(path.name for path in folder.iterdir())[:5]
+        raise FileNotFoundError(
+            f"{folder}: expected train.tsv, dev.tsv or valid.tsv, test.tsv (or .csv, .jsonl), found"
+            f" {', '.join(names) or 'nothing'}; data.root={folder / names[0] if names else 'FILE'} reads one file"
+        )
     return files
 
 
-def _read_file(ledger: RejectLedger, path: Path, languages: tuple[str, str]) -> list[LabelledRow]:
-    lines = ledger_columns(path, ledger, *WIDTHS, is_header=_is_header)
-    rows = (_parse_row(columns, languages, str(path), number) for number, columns in lines)
-    return [row for row in rows if ledger.has_both_sides(row.source, row.target, row.file, row.line)]
+def _read_file(
+    ledger: RejectLedger, path: Path, table: Columns, threshold: float | None, languages: tuple[str, str]
+) -> list[LabelledRow]:
+    file, rows = str(path), []
+    has_labels: bool | None = None
+    for number, (source, target, label, item, *codes) in read_table(ledger, path, table):
+        if has_labels is None:
+            has_labels = label is not None
+            if not has_labels and (threshold is not None or len(table.chosen or ()) > 2):
+                option = "data.columns" if threshold is None else f"data.threshold={threshold}"
+                raise ValueError(f"{file}:{number}: expected a label ({option}), found two texts alone")
+        if (label is not None) != has_labels:
+            ledger.add(file, number, "expected a label" if has_labels else "expected no label", repr(label))
+        elif ledger.has_both_sides(source, target, file, number):
+            value = 1 if label is None else _parse_label_or_score(label, threshold, file, number)
+            source_lang, target_lang = _languages(codes, languages, file, number)
+            rows.append(LabelledRow(item or "", source, target, source_lang, target_lang, value, file, number))
+    if rows and not has_labels:
+        log.info("%s: no labels, so all %s pairs have label 1", path, f"{len(rows):,}")
+    return rows
 
 
-def _is_header(columns: list[str]) -> bool:
-    return len(columns) in WIDTHS and columns[2].strip().casefold() == "label"
+def _parse_label_or_score(text: str, threshold: float | None, file: str, line: int) -> int:
+    label = text.strip().casefold()
+    if threshold is None and label in LABELS:
+        return LABELS[label]
+    if threshold is not None:
+        if is_label(text) and label not in ("false", "true"):
+            return int(float(text) >= threshold)
+        raise ValueError(f"{file}:{line}: expected a score (data.threshold={threshold}), found {text!r}")
+    remedy = "; data.threshold=3 reads scores, those from 3 on as label 1" if is_label(text) else ""
+    raise ValueError(
+        f"{file}:{line}: expected label 0 or false (another meaning), or 1 or true (the same), found {text!r}{remedy}"
+    )
 
 
-def _parse_row(columns: list[str], languages: tuple[str, str], file: str, line: int) -> LabelledRow:
-    source, target, label, *rest = columns
-    item, *codes = rest or [""]
+def _languages(codes: Sequence[str | None], default: tuple[str, str], file: str, line: int) -> list[str]:
     try:
-        source_lang, target_lang = (
-            to_iso639_3(code) if code else default for code, default in zip(codes or ("", ""), languages, strict=True)
-        )
+        return [to_iso639_3(code) if code else language for code, language in zip(codes, default, strict=True)]
     except ValueError as error:
         raise ValueError(f"{file}:{line}: {error}") from None
-    return LabelledRow(item, source, target, source_lang, target_lang, parse_label(label, file, line), file, line)

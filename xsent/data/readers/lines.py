@@ -72,28 +72,6 @@ def read_lines(path: Path) -> list[str]:
     return lines
 
 
-def ledger_columns(
-    path: Path, ledger: RejectLedger, *widths: int, is_header: Callable[[list[str]], bool] | None = None
-) -> Iterator[tuple[int, list[str]]]:
-    """Number and TAB-separated columns of each line; a first line that ``is_header`` is left out.
-
-    The first line of one of the widths sets the number of columns; lines with another number go to the ledger.
-    """
-    width = 0
-    with open_bytes(path) as file:
-        for number, text in numbered_lines(file, str(path), ledger):
-            columns = text.split("\t")
-            if number == 1 and is_header is not None and is_header(columns):
-                continue
-            if not width and len(columns) in widths:
-                width = len(columns)
-            if len(columns) == width:
-                yield number, columns
-            else:
-                expected = width or " or ".join(map(str, widths))
-                ledger.add(str(path), number, f"expected {expected} columns", f"{len(columns)} columns")
-
-
 def read_json(path: Path) -> Any:
     """Content of a JSON file.
 

@@ -1,18 +1,21 @@
-"""Readers of parallel text (TSV, Moses, OPUS, JSONL, Parquet, Hugging Face hub).
+"""Readers of parallel text (TSV, CSV, JSONL, Moses, OPUS, Parquet, Hugging Face hub).
 
 A reader takes the ledger of rejected lines and ``data.root``, a folder, a file or a name, and yields sentence pairs.
 """
 
-import json
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from xsent.data.readers.lines import check_aligned, existing_folder, ledger_columns, numbered_lines, open_bytes
+from xsent.data.readers.lines import check_aligned, existing_folder, numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
+from xsent.data.readers.tables import ColumnNames, Columns, fields_wanted, read_table, record_cells
 from xsent.languages import to_iso639_3
+
+ROLES = ("source", "target", "origin", "source_lang", "target_lang")
+WIDTHS = (2, 3)
 
 
 class SentencePair(NamedTuple):
@@ -27,17 +30,29 @@ class SentencePair(NamedTuple):
     line: int  # from 1
 
 
-def read_tsv(ledger: RejectLedger, root: str, *, pattern: str) -> Iterator[SentencePair]:
-    """Read files of ``source TAB target [TAB origin]``, plain or gzipped.
+def read_tables(
+    ledger: RejectLedger,
+    root: str,
+    *,
+    pattern: str,
+    columns: ColumnNames | None,
+    source_lang: str | None,
+    target_lang: str | None,
+) -> Iterator[SentencePair]:
+    r"""Read tables (TSV, CSV, JSON lines) of a source, a target and, if the table has them, an origin and languages.
 
-    The pattern is a regular expression for complete file names, with the groups ``source`` and ``target`` for the
-    languages, e.g. ``(?P<source>en)-(?P<target>[a-z]+)\\.tsv(\\.gz)?``.
+    Args:
+        ledger: of rejected rows.
+        root: a file, or a folder of files whose names match the pattern.
+        pattern: regular expression for complete file names, with the groups ``source`` and ``target`` for the
+            languages, e.g. ``(?P<source>en)-(?P<target>[a-z]+)\.tsv(\.gz)?``.
+        columns: names or numbers (from 1) of the columns of ``ROLES``, at least of the first two; None: recognised.
+        source_lang: language of rows without languages, in files whose names have none; likewise the target's.
     """
-    for path, source_lang, target_lang in _matching_files(root, pattern):
-        for number, columns in ledger_columns(path, ledger, 2, 3):
-            source, target, origin = columns if len(columns) == 3 else (*columns, "")
-            if ledger.has_both_sides(source, target, str(path), number):
-                yield SentencePair(source, target, source_lang, target_lang, origin, str(path), number)
+    table = Columns(ROLES, WIDTHS, columns)
+    for path, *codes in _language_files(root, pattern, source_lang, target_lang):
+        for number, (source, target, origin, *row_codes) in read_table(ledger, path, table):
+            yield from _pair(source, target, origin, row_codes, codes, str(path), number, ledger)
 
 
 def read_moses(ledger: RejectLedger, root: str) -> Iterator[SentencePair]:
@@ -64,21 +79,18 @@ def read_opus_zip(ledger: RejectLedger, root: str) -> Iterator[SentencePair]:
 
 
 def read_jsonl(
-    ledger: RejectLedger, root: str, *, source_lang: str | None, target_lang: str | None
+    ledger: RejectLedger, root: str, *, columns: ColumnNames | None, source_lang: str | None, target_lang: str | None
 ) -> Iterator[SentencePair]:
-    """Read JSON objects, one per line: ``source``, ``target``, and unless given ``source_lang``, ``target_lang``."""
-    with open_bytes(_existing_file(root)) as file:
-        for number, text in numbered_lines(file, root, ledger):
-            try:
-                record = json.loads(text)
-            except json.JSONDecodeError as error:
-                ledger.add(root, number, "expected a JSON object", f"{error.msg} in {text[:60]!r}")
-                continue
-            yield from _record(record, root, number, source_lang, target_lang, ledger)
+    """Read one file of JSON objects, one per line; fields and options as in ``read_tables``."""
+    path, codes = _existing_file(root), (source_lang, target_lang)
+    for number, (source, target, origin, *row_codes) in read_table(
+        ledger, path, Columns(ROLES, WIDTHS, columns), suffix=".jsonl"
+    ):
+        yield from _pair(source, target, origin, row_codes, codes, root, number, ledger)
 
 
 def read_parquet(
-    ledger: RejectLedger, root: str, *, source_lang: str | None, target_lang: str | None
+    ledger: RejectLedger, root: str, *, columns: ColumnNames | None, source_lang: str | None, target_lang: str | None
 ) -> Iterator[SentencePair]:
     """Read a Parquet file with the columns of ``read_jsonl``; needs the extra ``parquet``."""
     path = _existing_file(root)
@@ -86,12 +98,9 @@ def read_parquet(
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise ImportError("reading Parquet needs pyarrow: pip install 'xsent[parquet]'") from error
-    number = 0
-    for batch in ParquetFile(path).iter_batches():
-        ledger.lines += batch.num_rows
-        for record in batch.to_pylist():
-            number += 1
-            yield from _record(record, root, number, source_lang, target_lang, ledger)
+    batches = ParquetFile(path).iter_batches()
+    records = (record for batch in batches for record in batch.to_pylist())
+    yield from _records(records, ledger, root, Columns(ROLES, WIDTHS, columns), (source_lang, target_lang))
 
 
 def read_hub(
@@ -101,6 +110,7 @@ def read_hub(
     subset: str | None,
     split: str,
     revision: str | None,
+    columns: ColumnNames | None,
     source_lang: str | None,
     target_lang: str | None,
 ) -> Iterator[SentencePair]:
@@ -120,13 +130,8 @@ def read_hub(
             " HF_ENDPOINT, for a downloaded copy HF_HOME or HF_HUB_OFFLINE=1, or read files of your own with"
             " data=jsonl data.root=..."
         ) from error
-    for number, row in enumerate(rows, start=1):
-        ledger.lines += 1
-        record = dict(row)
-        if "translation" in record:
-            (source_code, source), (target_code, target) = list(record["translation"].items())[:2]
-            record = {"source": source, "target": target, "source_lang": source_code, "target_lang": target_code}
-        yield from _record(record, root, number, source_lang, target_lang, ledger)
+    records = (_flat(row) for row in rows)
+    yield from _records(records, ledger, root, Columns(ROLES, WIDTHS, columns), (source_lang, target_lang))
 
 
 _MOSES = re.compile(
@@ -141,18 +146,32 @@ def _existing_file(root: str) -> Path:
     return path
 
 
-def _matching_files(root: str, pattern: str) -> list[tuple[Path, str, str]]:
-    folder = existing_folder(root, "data.root")
-    paths = sorted(folder.iterdir())
-    files = [
-        (path, to_iso639_3(match["source"]), to_iso639_3(match["target"]))
-        for path in paths
-        if (match := re.fullmatch(pattern, path.name))
-    ]
-    if not files:
-        names = ", ".join(path.name for path in paths[:5]) or "nothing"
-        raise FileNotFoundError(f"{folder}: expected files whose names match {pattern}, found {names}")
-    return files
+def _language_files(
+    root: str, pattern: str, source_lang: str | None, target_lang: str | None
+) -> Iterator[tuple[Path, str | None, str | None]]:
+    """Files and their languages: of the name, else the options."""
+    path = Path(root)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder; give one with data.root=...")
+    paths = [path] if path.is_file() else sorted(path.iterdir())
+    matches = {file: match for file in paths if (match := re.fullmatch(pattern, file.name))}
+    if path.is_file() and not matches:
+        yield path, source_lang, target_lang
+        return
+    for option, code in (("source_lang", source_lang), ("target_lang", target_lang)):
+        for file, match in matches.items():
+            if code and to_iso639_3(match[option.removesuffix("_lang")]) != to_iso639_3(code):
+                raise ValueError(
+                    f"{file}: data.{option}={code} contradicts the name of the file; data.columns=[2,1] swaps the sides"
+                )
+    if not matches:
+        names = ", ".join(file.name for file in paths[:5]) or "nothing"
+        raise FileNotFoundError(
+            f"{path}: expected files named like en-de.tsv (or .csv, .jsonl), found {names};"
+            f" data.root={paths[0] if paths else 'FILE'} reads one file"
+        )
+    for file, match in matches.items():
+        yield file, match["source"], match["target"]
 
 
 def _moses_names(names: Sequence[str], location: Path) -> list[tuple[str, str, re.Match[str]]]:
@@ -187,24 +206,52 @@ def _aligned(
             yield SentencePair(sources[number], targets[number], source_lang, target_lang, "", str(path), number)
 
 
-def _record(
-    record: Any, file: str, number: int, source_lang: str | None, target_lang: str | None, ledger: RejectLedger
+def _records(
+    records: Iterable[Mapping[str, Any]],
+    ledger: RejectLedger,
+    name: str,
+    columns: Columns,
+    codes: Sequence[str | None],
+) -> Iterator[SentencePair]:
+    for number, record in enumerate(records, start=1):
+        ledger.lines += 1
+        cells = record_cells(record, columns)
+        if cells is None:
+            ledger.add(name, number, f"expected texts {fields_wanted(columns)}", str(record)[:80])
+        else:
+            source, target, origin, *row_codes = cells
+            yield from _pair(source, target, origin, row_codes, codes, name, number, ledger)
+
+
+def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record of the hub, whose two texts may be in a field ``translation`` by language."""
+    if "translation" not in row:
+        return row
+    (source_code, source), (target_code, target) = list(row["translation"].items())[:2]
+    return {"source": source, "target": target, "source_lang": source_code, "target_lang": target_code}
+
+
+def _pair(
+    source: str,
+    target: str,
+    origin: str | None,
+    row_codes: Sequence[str | None],
+    codes: Sequence[str | None],
+    file: str,
+    line: int,
+    ledger: RejectLedger,
 ) -> Iterable[SentencePair]:
-    if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in ("source", "target")):
-        ledger.add(file, number, "expected texts `source` and `target`", str(record)[:80])
-        return ()
-    source_code = source_lang or record.get("source_lang")
-    target_code = target_lang or record.get("target_lang")
-    if not source_code or not target_code:
-        raise ValueError(f"{file}:{number}: expected source_lang and target_lang, in the record or as options")
+    """The pair, unless the ledger gets it; its languages are the row's, else ``codes``."""
+    languages = [of_row or default for of_row, default in zip(row_codes, codes, strict=True)]
+    if not all(languages):
+        raise ValueError(
+            f"{file}:{line}: expected source_lang and target_lang, found neither columns nor a file name such as"
+            " en-de.tsv with them; e.g. data.source_lang=en data.target_lang=de"
+        )
     try:
-        languages = to_iso639_3(source_code), to_iso639_3(target_code)
+        source_lang, target_lang = (to_iso639_3(code) for code in languages if code)
     except ValueError as error:
-        raise ValueError(f"{file}:{number}: {error}") from None
-    source, target = record["source"], record["target"]
-    if any("\ud800" <= letter <= "\udfff" for letter in source + target):
-        ledger.add(file, number, "broken UTF-8", "half a surrogate pair")
-        return ()
-    if not ledger.has_both_sides(source, target, file, number):
-        return ()
-    return (SentencePair(source, target, *languages, str(record.get("origin") or ""), file, number),)
+        raise ValueError(f"{file}:{line}: {error}") from None
+    if ledger.has_both_sides(source, target, file, line):
+        return (SentencePair(source, target, source_lang, target_lang, origin or "", file, line),)
+    return ()

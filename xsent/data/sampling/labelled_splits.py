@@ -1,7 +1,7 @@
 """Train, valid and test parts of labelled pairs; a part without files is split off the training part by content."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,29 @@ def split_positions(rows: Sequence[LabelledRow]) -> NDArray[np.float64]:
     lowest = lowest_hashes(group, text_hashes(number, salt=b"split"))
     # Hashed again, because the minimum of several hashes is not uniform.
     return unit_interval(mix(lowest)[group[source]])
+
+
+def with_negatives(parts: Mapping[str, list[LabelledRow]]) -> dict[str, list[LabelledRow]]:
+    """The held-out rows, all of label 1, and as many of label 0, since a threshold needs both.
+
+    A row of label 0 has the source of a row and the target of another one in the same languages, which shares no
+    sentence or item with it, not even through others. Content hashes decide which.
+    """
+    log.info("no pair has label 0: each held-out source is also paired with a random target, as label 0")
+    return {part: rows + _random_negatives(rows) for part, rows in parts.items()}
+
+
+def _random_negatives(rows: Sequence[LabelledRow]) -> list[LabelledRow]:
+    position, hashes = split_positions(rows), text_hashes(row.target for row in rows)
+    rows_of: dict[tuple[str, str], list[int]] = {}
+    for number in np.argsort(hashes, kind="stable").tolist():
+        rows_of.setdefault((rows[number].source_lang, rows[number].target_lang), []).append(number)
+    return [
+        rows[number]._replace(target=rows[successor].target, label=0, item="")
+        for numbers in rows_of.values()
+        for number, successor in zip(numbers, numbers[1:] + numbers[:1], strict=True)
+        if position[number] != position[successor]
+    ]
 
 
 def item_numbers(rows: Sequence[LabelledRow]) -> Rows:

@@ -9,7 +9,7 @@ import numpy as np
 from xsent.data.readers.labelled import LabelledRow
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import lowest_hashes, mix, text_hashes
-from xsent.data.sampling.labelled_splits import text_groups
+from xsent.data.sampling.labelled_splits import text_groups, with_negatives
 from xsent.data.sampling.pair_kinds import (
     NumberedRows,
     check_rows,
@@ -86,7 +86,10 @@ def build_corpus(
     pairs_by_kind = {kind: pairs_of(rows["train"], kind) for kind in kinds}
     train = concatenate(pairs_by_kind.values())
     valid = concatenate(pairs_of(rows["valid"], kind) for kind in kinds)
-    _check_labels(train, valid, kinds, languages)
+    if set(kinds) == {"pairs"} and all(row.label for part_rows in parts.values() for row in part_rows):
+        held_out = with_negatives(held_out)  # of the evaluators alone: random pairs would join groups of texts
+    else:
+        _check_labels(train, valid, kinds, languages)
 
     hashes = {"texts": text_hashes(texts), "languages": text_hashes(languages)}
     # Validation has no dropout: the two vectors of a sentence that is its own positive would be equal.

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xsent.data.readers.labelled import LabelledReader, LabelledRow, LabelledSet
 from xsent.data.readers.rejects import RejectLedger
-from xsent.data.sampling.labelled_splits import check_shares, read_parts
+from xsent.data.sampling.labelled_splits import check_shares, read_parts, with_negatives
 from xsent.data.sampling.pair_kinds import check_kinds, check_rows, languages_of, number_rows, pairs_of, within
 from xsent.languages import to_iso639_3
 
@@ -44,6 +44,8 @@ class LabelledSets:
             log.warning("%s: %s", root, ledger.summary())
         selected = {part: parts[part] for part in self.parts}
         check_rows(_in_languages(selected, languages), self.kinds)
+        if set(self.kinds) == {"pairs"} and all(row.label for rows in selected.values() for row in rows):
+            selected = with_negatives(selected)
         return labelled_sets(selected, self.kinds, languages)
 
 

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from xsent.data.readers.lines import read_lines
 from xsent.data.readers.ugc import UgcSet, read_lexnorm, read_rocsmt, ugc_set
-from xsent.data.readers.xsimpp import AugmentedFlores
+from xsent.data.test_sets.xsimpp import AugmentedFlores
 from xsent.distributed import rank
 from xsent.languages import to_iso639_3
 from xsent.text.english.entities import NameCollector, Names

@@ -1,4 +1,4 @@
-"""``report.html`` of a run: verdict, results, curves, pictures, charts, configuration and details."""
+"""``report.html`` of a run: results, curves, pictures, charts, configuration and details."""
 
 import base64
 from collections.abc import Mapping
@@ -13,7 +13,6 @@ from xsent.reporting.pages.curves import curves_section
 from xsent.reporting.pages.page import RUN, Section, log_page_errors, macro, shorten, write_page
 from xsent.reporting.pages.points import pictures_section
 from xsent.reporting.pages.run_folder import RunFiles, csv_rows, read_run
-from xsent.reporting.pages.verdict import main_figures, run_changes, verdict
 from xsent.reporting.tables.published import published_tables
 from xsent.reporting.tables.results import figure_cells, grid
 from xsent.reporting.tables.table import Cell, Row, Table, text_row
@@ -44,12 +43,12 @@ def write_report(folder: Path) -> Path:
         Section("overview", "What ran", "overview", overview(run)),
         _details_section(run),
     ]
-    started = (run.folder.absolute().name, run.about.get("started"), took(run))
+    title = f"{'Training' if run.trains else 'Evaluation'} {run.folder.absolute().name}"
     return write_page(
         folder / REPORT,
-        title=headline(run),
+        title=title,
         kind=RUN,
-        summary=macro("run_summary", verdict(run_changes(run), main_figures(run)), started, run.finished),
+        summary=macro("run_summary", headline(run), run.finished),
         sections=sections,
     )
 
@@ -129,11 +128,10 @@ def _details_section(run: RunFiles) -> Section | None:
 
 
 def headline(run: RunFiles) -> str:
-    """The run in one line: ``oracle on mini, cldr``."""
+    """The run in one line: ``DisentanglingRecipe on mini, trained on cldr``."""
     encoder = _name(run.config.get("encoder"))
     if run.trains:
-        recipe = run.choices.get("recipe") or recipe_name(run.config)
-        return shorten(f"{recipe} on {encoder}, {_name(run.config.get('data'))}")
+        return shorten(f"{recipe_name(run.config)} on {encoder}, trained on {_name(run.config.get('data'))}")
     model = run.config.get("ckpt") or encoder
     return shorten(f"{model} evaluated on {', '.join(_evaluators(run.config)) or 'nothing'}")
 
@@ -148,21 +146,16 @@ def recipe_name(config: Mapping[str, Any]) -> str:
 def overview(run: RunFiles) -> dict[str, Any]:
     """What ran, for ``overview.html``."""
     config = yaml.safe_dump(dict(run.config), sort_keys=False, allow_unicode=True, width=120)
+    seconds = run.about.get("seconds")
     return {
         "run": run,
         "names": {group: _name(run.config.get(group)) for group in ("encoder", "data")},
         "recipe": recipe_name(run.config),
         "evaluators": _evaluators(run.config),
-        "took": took(run),
+        "took": None if seconds is None else f"{timedelta(seconds=round(seconds))} (h:min:s)",
         "config": config[:MAX_CONFIG],
         "cut": len(config) > MAX_CONFIG,
     }
-
-
-def took(run: RunFiles) -> str | None:
-    """``0:01:03 (h:min:s)``; None of an unfinished run."""
-    seconds = run.about.get("seconds")
-    return None if seconds is None else f"{timedelta(seconds=round(seconds))} (h:min:s)"
 
 
 def _name(part: object) -> str:

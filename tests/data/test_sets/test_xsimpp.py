@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.data.readers.flores import ENGLISH, write, write_flores
-from xsent.data.readers.xsimpp import AugmentedFlores
+from xsent.data.test_sets.xsimpp import AugmentedFlores
 
 ENTRIES = {
     "Two cats sleep in Rome.": {"src": ENGLISH[0], "errtype": "entity_mention_replacement"},
