@@ -183,7 +183,7 @@ def scored(name: str, runs: Path) -> tuple[dict[str, float], list[Changes], list
     config = load_config("evaluate", [*encoders()[name], *chosen])
     evaluator, encoder = build(config["evaluator"]), build(config["encoder"])
     evaluator.check()
-    vectors = encoder.encode(evaluator.sentences(), progress=True)
+    vectors = encoder.encode(evaluator.sentences(), show_progress=True)
     return metrics | evaluator.score(vectors).metrics, evaluator.changes(vectors), evaluator.classes
 
 

@@ -78,7 +78,7 @@ def compare_minilm(count: int, rounds: int) -> None:
         {
             "SentenceTransformer.encode, float32": lambda part: peer.encode(part, show_progress_bar=False),
             "xsent, float32": lambda part: ours.encode(part),
-            "xsent, bfloat16": lambda part: ours.encode(part, bfloat16=True),
+            "xsent, bfloat16": lambda part: ours.encode(part, precision="bfloat16"),
         },
         sentences,
         rounds,
@@ -88,7 +88,7 @@ def compare_minilm(count: int, rounds: int) -> None:
         print(f"  {name:<36} {rate:8.0f} sentences/s   {rate / reference:5.2f}x")
     worst = torch.cosine_similarity(
         torch.from_numpy(peer.encode(sentences[:256], show_progress_bar=False)),
-        ours.encode(sentences[:256], bfloat16=True),
+        ours.encode(sentences[:256], precision="bfloat16"),
     ).min()
     print(f"  lowest cosine of a bfloat16 vector and the reference's: {worst:.5f}")
 

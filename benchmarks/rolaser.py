@@ -104,7 +104,7 @@ def figures(encoder: Embedder, measured_by: Sequence[Evaluator]) -> dict[str, fl
     """Metrics of all evaluators."""
     metrics: dict[str, float] = {}
     for evaluator in measured_by:
-        metrics |= evaluator.score(encoder.encode(evaluator.sentences(), progress=True)).metrics
+        metrics |= evaluator.score(encoder.encode(evaluator.sentences(), show_progress=True)).metrics
     return metrics
 
 

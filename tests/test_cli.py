@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+import xsent
 from tests.helpers import ROOT, config, toy_bitext, toy_overrides
-from xsent.cli import main
+from xsent.cli import COMMANDS, main
 from xsent.run import train
 
 
@@ -63,6 +64,63 @@ def test_help_documents_every_option_and_its_default(capsys: pytest.CaptureFixtu
         assert name in text
 
 
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"xsent {xsent.__version__}\n"
+
+
+def test_help_lists_each_command_once_on_one_line_of_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    lines = capsys.readouterr().out.split("\n")
+    assert max(map(len, lines)) <= 80
+    listed = [line.split()[0] for line in lines if re.match(r"  [a-z]+  +[A-Z]", line)]
+    assert sorted(listed) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("command", [name for name, command in COMMANDS.items() if command.set_example])
+def test_help_lists_each_value_that_can_be_set(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    text = capsys.readouterr().out
+    assert max(map(len, text.split("\n"))) <= 80
+    values = yaml.safe_load((ROOT / "conf" / "job" / f"{command}.yaml").read_text())
+    for key, value in values.items():
+        if key not in ("defaults", "published") and not isinstance(value, dict) and not str(value).startswith("${"):
+            assert f"--{key.replace('_', '-')}" in text or f"\n  {key}=" in text or key == "search_method", key
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("mien a b", "xsent: error: no command 'mien'; did you mean mine?; see xsent --help"),
+        ("", "xsent: error: the following arguments are required: COMMAND; see xsent --help"),
+        ("mine a b -o c --treshold 1", "xsent mine: error: no option --treshold; did you mean --threshold?; see xsent"),
+        ("mine a b --outptu c", "xsent mine: error: no option --outptu; did you mean --output?; see xsent mine --help"),
+        ("compare a --html c", "xsent compare: error: no option --html; see xsent compare --help"),
+        ("mine a b", "xsent mine: error: the following arguments are required: -o/--output; see xsent mine --help"),
+        ("mine a b -o c --k five", "xsent mine: error: argument --k: invalid int value: 'five'; see xsent mine --help"),
+    ],
+)
+def test_a_wrong_command_line_gets_one_line_with_the_nearest_name_and_status_2(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(words.split())
+    assert end.value.code == 2
+    text = capsys.readouterr().err
+    assert text.startswith(message)
+    assert text.count("\n") == 1
+
+
 def test_translations_come_out_best_first_with_their_lines(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert mine(files, tmp_path / "mined.tsv") == 0
     header, *mined = rows(tmp_path / "mined.tsv")
@@ -94,7 +152,14 @@ def test_options_reach_the_job(files: tuple[Path, Path], tmp_path: Path) -> None
         (["--engine", "spark"], "engine='spark': expected local or ray"),
         (["--space", "meaning"], "space=meaning: only a run with heads has spaces"),
         (["--ckpt", "no/such/run"], "no/such/run"),
-        (["--set", "ivf.prob=3"], "ivf.prob"),
+        (
+            ["--set", "ivf.prob=3"],
+            "ivf.prob=3: no such key, expected one of ivf.cell_size, ivf.iterations, ivf.probes, ",
+        ),
+        (["--set", "ivf.prob=3"], "; did you mean ivf.probes?"),
+        (["--set", "margins=3"], "margins=3: no such key, expected one of address, block, "),
+        (["--set", "margins=3"], "; did you mean margin?"),
+        (["--set", "margin"], "margin: expected KEY=VALUE"),
         (["--k", "0"], "k=0: expected an integer of at least 1"),
     ],
 )
@@ -195,7 +260,9 @@ def test_the_help_of_noise_names_all_transformations_and_the_defaults(capsys: py
     with pytest.raises(SystemExit):
         main(["noise", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert f"mix_all, or one of {' '.join(TRANSFORMATIONS)} (default: mix_all)" in text
+    for name in (*TRANSFORMATIONS, "mix_all"):
+        assert re.search(rf" {name}: [a-z]", text)
+    assert "kind of noise (default: mix_all)" in text
     assert "random seed (default: 42)" in text
 
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 from xsent.version import __version__
 
 if TYPE_CHECKING:
-    from xsent.run import load_encoder
+    from xsent.run import encoders, load_encoder
 
-__all__ = ["__version__", "load_encoder"]
+__all__ = ["__version__", "encoders", "load_encoder"]
 
 
 def __getattr__(name: str) -> object:
-    # Imported on first use: torch takes seconds.
-    if name == "load_encoder":
-        from xsent.run import load_encoder
+    if name in __all__:
+        from xsent import run  # on first use: it imports Hydra, and its functions import torch
 
-        return load_encoder
+        return getattr(run, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

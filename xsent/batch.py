@@ -1,10 +1,11 @@
 """Batches with their shapes, and the protocols of encoders and pair judges."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -129,15 +130,16 @@ class Tokenizer(Protocol):
 
 
 class PairJudge(Protocol):
-    """A model that reads both sentences of a pair together, such as a run of ``recipe=divergence``."""
+    """Judges sentence pairs: a run of ``recipe=divergence``, or the similarity of an encoder's vectors."""
 
     name: str
     tags_words: bool
+    scores_are_logits: bool  # whether the sigmoid of a score is a probability
     truncated_pairs: int  # number of pairs that the last ``judge`` truncated
 
     @property
     def threshold(self) -> float:
-        """Score threshold, chosen on the synthetic dev pairs of the run; 0 in the paper."""
+        """Pairs with a higher score are equivalent; of a run chosen on its synthetic dev pairs, 0 in the paper."""
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
         """One judgement per pair, in order."""
@@ -146,18 +148,34 @@ class PairJudge(Protocol):
         """Hex digest of all that determines the judgements: weights, tokenizer, length."""
 
 
-class Embedder(Protocol):
-    """Turns sentences into vectors: an encoder, a run, a baseline."""
+Precision = Literal["float32", "bfloat16", "int8"]
 
-    def encode(self, sentences: Sequence[str], *, progress: bool = False) -> Tensor:
-        """Vectors (N, D) float32 on the CPU, row i for sentence i."""
+
+class Embedder(Protocol):
+    """Turns sentences into vectors: an encoder, or a run with heads."""
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """Names of the embedding spaces; the first is that of ``encode``."""
+
+    def encode(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        batch_size: int | None = None,
+        device: str | torch.device | None = None,
+        space: str | None = None,
+        normalize: bool = False,
+        show_progress: bool = False,
+        precision: Precision = "float32",
+        out: str | Path | None = None,
+    ) -> Tensor:
+        """Vectors (D,) of one text or (N, D) of several, on the CPU; arguments as of ``SentenceEmbedder.encode``."""
+
+    def similarity(
+        self, a: str | Iterable[str] | Tensor | NDArray[Any], b: str | Iterable[str] | Tensor | NDArray[Any]
+    ) -> Tensor:
+        """Cosines (M, N) of texts or vectors."""
 
     def digest(self) -> str:
         """Hex digest of all that determines the vectors: weights, tokenizer, pooling, prompt, length."""
-
-
-class FileEmbedder(Embedder, Protocol):
-    """An embedder that can write its vectors to a file while it computes them."""
-
-    def encode(self, sentences: Sequence[str], *, progress: bool = False, out: Path | None = None) -> Tensor:
-        """As ``Embedder.encode``; with ``out`` the result maps that ``.npy`` file."""

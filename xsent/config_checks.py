@@ -36,6 +36,17 @@ def check_boolean(name: str, value: object) -> None:
         raise ValueError(f"{name}={value}: expected true or false")
 
 
+def check_device(device: str) -> None:
+    """Raise ``ValueError`` if torch cannot compute there."""
+    import torch  # takes seconds
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # AssertionError: torch was built without CUDA
+        reason = str(error).split("\n")[0]
+        raise ValueError(f"device {device!r} cannot be used: {reason}") from error
+
+
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether the value is a finite number; no comparison with NaN holds, so NaN would disable a limit."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

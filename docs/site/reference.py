@@ -38,7 +38,7 @@ def _python(package: Path) -> dict[str, str]:
         modules = sorted(path.stem for path in folder.glob("*.py") if not path.name.startswith("_"))
         text = [f"# {name}", f"::: {name}\n    options: {{show_root_heading: false, members: false}}"]
         if folder == package:
-            text.append("::: xsent.run.evaluation.load_encoder\n    options: {show_root_full_path: false}")
+            text.append("::: xsent.run.loading.load_encoder\n    options: {show_root_full_path: false}")
         text += [f"::: {name}.{module}" for module in modules]
         pages[f"reference/python/{name}.md"] = "\n\n".join(text)
     return pages

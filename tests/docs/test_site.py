@@ -123,7 +123,7 @@ def test_every_public_module_is_in_the_reference(site: Path) -> None:
         if not path.name.startswith("_"):
             name = ".".join(path.relative_to(package.parent).with_suffix("").parts)
             assert f'id="{name}"' in pages, name
-    assert 'id="xsent.run.evaluation.load_encoder"' in pages
+    assert 'id="xsent.run.loading.load_encoder"' in pages
 
 
 @pytest.mark.slow

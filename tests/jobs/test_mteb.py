@@ -37,7 +37,7 @@ class Angles:
         self.name = name
         self.encoded: list[str] = []
 
-    def encode(self, sentences: Sequence[str], *, progress: bool = False) -> Tensor:
+    def encode(self, sentences: Sequence[str], *, show_progress: bool = False) -> Tensor:
         self.encoded += sentences
         angles = torch.tensor([math.radians(float(text.strip("abcdefgh "))) for text in sentences])
         return torch.stack([angles.cos(), angles.sin()], dim=1)

@@ -27,7 +27,7 @@ class CountingEncoder:
     def digest(self) -> str:
         return "counting"
 
-    def encode(self, sentences: Sequence[str], *, progress: bool = False, out: Path | None = None) -> Tensor:
+    def encode(self, sentences: Sequence[str], *, show_progress: bool = False, out: Path | None = None) -> Tensor:
         self.calls.append(list(sentences))
         vectors = torch.tensor([[1.0, len(text)] for text in sentences])
         if out is not None:

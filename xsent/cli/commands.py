@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from xsent.paths import conf_folder
 
 if TYPE_CHECKING:
-    from xsent.batch import Embedder
+    from xsent.batch import Embedder, PairJudge
     from xsent.jobs.mteb import LocalTask
 
 log = logging.getLogger("xsent")
@@ -159,7 +159,6 @@ def run_filter(options: argparse.Namespace) -> None:
     from xsent.jobs.checks import check_different, check_output
     from xsent.jobs.filtering.filter import filter_bitext, options_from
     from xsent.reporting.pages.filter import check_page, try_divergence_page
-    from xsent.run import load_judge
 
     config = _job_config(options)
     filter_options = options_from(config)
@@ -170,7 +169,7 @@ def run_filter(options: argparse.Namespace) -> None:
     filtered = filter_bitext(
         options.bitext,
         options.output,
-        load=partial(load_judge, options.ckpt, device=config["device"]),
+        load=partial(_load_pair_judge, config, options.ckpt),
         device=config["device"],
         options=filter_options,
         keep_work=config["keep_work"],
@@ -178,6 +177,22 @@ def run_filter(options: argparse.Namespace) -> None:
         show=None if options.html is None else partial(try_divergence_page, options.html, **config["page"]),
     )
     log.info("%s", filtered)
+
+
+def _load_pair_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
+    """The judge of a run, or the similarity of an encoder's vectors."""
+    from xsent.config_checks import check_number
+    from xsent.models.pairs.cosine_judge import CosineJudge
+    from xsent.run import load_judge
+
+    if run is not None:
+        return load_judge(run, device=config["device"])
+    for name, value in config["cosine"].items():
+        check_number(f"cosine.{name}", value, minimum=-1)
+    # Words are encoded too, and a word that the encoder does not know is no news.
+    logging.getLogger("xsent.models.encoders.base").setLevel(logging.ERROR)
+    encoder = _load_embedder({**config, "ckpt": None, "space": None})
+    return CosineJudge(encoder, config["encoder"]["name"], **config["cosine"])
 
 
 def run_distract(options: argparse.Namespace) -> None:

@@ -7,14 +7,19 @@ config file becomes an option; ``commands`` has the function that each command r
 
 import argparse
 import logging
+import re
+import shutil
 import sys
-from collections.abc import Callable, Collection, Sequence
+import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from xsent.cli import commands
-from xsent.cli.options import job_options
+from xsent.cli.options import HelpFormatter, job_options, settings_help
+from xsent.config_checks import suggestion
+from xsent.version import __version__
 
 log = logging.getLogger("xsent")
 
@@ -25,12 +30,19 @@ Argument = tuple[str, dict[str, Any]]  # flags or name, e.g. "-o --output", and 
 class Command(NamedTuple):
     """A command of ``xsent``."""
 
-    about: str
+    about: str  # one line of ``xsent --help``
     run: Callable[[argparse.Namespace], None]
     arguments: Sequence[Argument]
     set_example: str | None  # for the help of --set; None: the command has no config
     exclusive: Collection[str] = ()  # arguments of which one can be given
     interrupted: str = "nothing was written"  # message after Ctrl-C
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done; 1: failed, with one line on stderr; 2: wrong command line; 130: interrupted.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser, _ = build_parsers(COMMANDS.keys() & set(arguments))
+    parser, parsers = build_parsers(COMMANDS.keys() & set(arguments))
+    _check_names(parser, parsers, arguments)
     options = parser.parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S"
@@ -57,17 +70,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parsers(names: Collection[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The parser of ``xsent`` and those of its commands, with the arguments of the named commands."""
-    parser = argparse.ArgumentParser(prog="xsent", description="Train and evaluate multilingual sentence encoders.")
-    subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    parsers = {}
+    parser = _Parser(
+        prog="xsent",
+        usage="xsent [-h] [--version] COMMAND ...",
+        description="Train and evaluate multilingual sentence encoders, and use them.",
+        epilog=_command_list(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"xsent {__version__}")
+    subparsers = parser.add_subparsers(
+        prog="xsent", dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS
+    )
+    parsers: dict[str, argparse.ArgumentParser] = {}
     for name, command in COMMANDS.items():
-        parsers[name] = subparsers.add_parser(name, help=command.about, description=command.about)
+        parsers[name] = subparsers.add_parser(name, formatter_class=HelpFormatter)
         if name in names:
             _add_arguments(parsers[name], name, command)
     return parser, parsers
 
 
+def _command_list() -> str:
+    width = max(map(len, COMMANDS)) + 2
+    lines = []
+    for title, names in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {name:{width}}{COMMANDS[name].about}" for name in names if name in COMMANDS)]
+    return "\n".join([*lines[1:], "", "xsent COMMAND --help explains the options of a command."])
+
+
 def _add_arguments(parser: argparse.ArgumentParser, name: str, command: Command) -> None:
+    continues = " A killed run continues: repeat the command." if command.interrupted == commands.CONTINUES else ""
+    parser.description = textwrap.fill(f"{command.about}.{continues}", shutil.get_terminal_size().columns - 2)
     options = [] if command.set_example is None else job_options(name)
     parser.set_defaults(option_keys=[option.key for option in options], interrupted=command.interrupted)
     exclusive = (
@@ -79,8 +111,24 @@ def _add_arguments(parser: argparse.ArgumentParser, name: str, command: Command)
     for option in options:
         option.add_to(exclusive if option.key in command.exclusive else parser)
     if command.set_example is not None:
-        about = f"any other value of conf/job/{name}.yaml and its groups, e.g. {command.set_example}"
+        about = f"change one of the values below, e.g. {command.set_example}; can be repeated"
         parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=about)
+        parser.epilog = settings_help(name)
+
+
+def _check_names(
+    parser: argparse.ArgumentParser, parsers: Mapping[str, argparse.ArgumentParser], arguments: Sequence[str]
+) -> None:
+    """End with status 2 and the nearest name if there is no such command or option."""
+    name = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if name is None:
+        return
+    if name not in COMMANDS:
+        parser.error(f"no command {name!r}{suggestion(name, COMMANDS)}")
+    flags = re.findall(r"^  (?:-\w[^-]*, )?(--[a-z][\w-]*)", parsers[name].format_help(), re.MULTILINE)
+    for flag in [argument.partition("=")[0] for argument in arguments if re.match("--[a-z]", argument)]:
+        if not any(known.startswith(flag) for known in [*flags, "--version"]):
+            parsers[name].error(f"no option {flag}{suggestion(flag, set(flags) - {'--help'})}")
 
 
 def _format_error(error: Exception) -> str:
@@ -89,7 +137,7 @@ def _format_error(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-# ---- the table of commands, in the order of --help
+# ---- the table of commands
 
 
 def _text(names: str, metavar: str, about: str, **settings: Any) -> Argument:
@@ -107,9 +155,15 @@ def _output(metavar: str, about: str) -> Argument:
     return _path("-o --output", metavar, about, required=True)
 
 
+GROUPS = {  # of --help
+    "Train and evaluate": ("train", "evaluate", "encoders", "mteb", "compare"),
+    "Vectors and mining": ("encode", "mine"),
+    "Make and filter text": ("noise", "augment", "diverge", "distract", "filter"),
+    "Share results": ("export",),
+}
 COMMANDS = {
     "mine": Command(
-        "Find translations among the sentences of two files; a killed run continues.",
+        "Find the translations among the sentences of two files",
         commands.run_mine,
         [
             _path("source", "SOURCE", "source sentences, one per line (UTF-8, plain or .gz)"),
@@ -121,7 +175,7 @@ COMMANDS = {
         interrupted=commands.CONTINUES,
     ),
     "augment": Command(
-        "Make hard negatives of English sentences for xSIM++: one small change of meaning each.",
+        "Make wrong translations for xSIM++ from English sentences",
         commands.run_augment,
         [
             _path("source", "ENGLISH", "sentences, one per line (UTF-8, plain or .gz)"),
@@ -130,7 +184,7 @@ COMMANDS = {
         "seed=1",
     ),
     "noise": Command(
-        "Make user-generated text from clean sentences: typos, abbreviations, slang.",
+        "Make noisy text from clean English: typos, slang, abbreviations",
         commands.run_noise,
         [
             _path("source", "IN", "sentences, one per line (UTF-8, plain or .gz)"),
@@ -140,7 +194,7 @@ COMMANDS = {
         "noise.selection=0.2 or noise.parameters.fing.probability=0.1",
     ),
     "diverge": Command(
-        "Make pairs that differ in meaning from clean translations, with labels of the words that differ.",
+        "Make translations that differ in meaning, with the words labelled",
         commands.run_diverge,
         [
             _path(
@@ -159,19 +213,20 @@ COMMANDS = {
         interrupted=commands.CONTINUES,
     ),
     "filter": Command(
-        "Score the pairs of a bitext for divergence in meaning and tag the divergent words; a killed run continues.",
+        "Score translation pairs and mark the words that differ in meaning",
         commands.run_filter,
         [
             _path("bitext", "BITEXT", "tab-separated columns, UTF-8, plain or .gz"),
             _output("SCORED", "the same rows with score, probability, verdict and divergent words; plain or .gz"),
-            _text("--ckpt", "RUN", "run folder of recipe=divergence, or a checkpoint of it", required=True),
+            _text("--ckpt", "RUN", "trained judge: run folder of recipe=divergence, or a checkpoint of it"),
             _path("--html", "PAGE", "HTML page of sampled pairs with the divergent words marked"),
         ],
-        "sample.random=2000 or page.rows=50",
+        "cosine.word_threshold=0.2 or page.rows=50",
+        exclusive=("encoder", "ckpt"),
         interrupted=commands.CONTINUES,
     ),
     "distract": Command(
-        "Make near-copies of sentences with another meaning, by rules or by a language model.",
+        "Make near-copies of sentences that mean something else",
         commands.run_distract,
         [
             _text(
@@ -195,7 +250,7 @@ COMMANDS = {
         exclusive=("output", "report"),
     ),
     "export": Command(
-        "Export a trained encoder to a folder for sentence-transformers, checked in a fresh process.",
+        "Write an encoder as a folder for sentence-transformers",
         commands.run_export,
         [
             _text("trained", "RUN", "run folder or checkpoint file", nargs="?"),
@@ -205,7 +260,7 @@ COMMANDS = {
         "encoder.path=/models/labse or opset=20",
     ),
     "mteb": Command(
-        "Score a run or an encoder on MTEB tasks; finished tasks are not computed again.",
+        "Score an encoder on MTEB tasks; finished tasks are kept",
         commands.run_mteb,
         [
             _text("ckpt", "RUN", "run folder or checkpoint file", nargs="?"),
@@ -218,7 +273,7 @@ COMMANDS = {
         interrupted="the same command continues with the task that was under way",
     ),
     "compare": Command(
-        "Compare runs: metrics with their differences from the first run, curves, plots and config differences.",
+        "Compare runs on an HTML page: metrics, curves, configs",
         commands.run_compare,
         [
             _path("runs", "RUN", "run folders of train.py or evaluate.py", nargs="+"),

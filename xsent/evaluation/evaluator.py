@@ -23,6 +23,9 @@ class Evaluation(NamedTuple):
     details: list[dict[str, object]]  # conditions: k, margin, candidates, direction, pool, ties
     charts: Sequence[Chart] = ()
     tables: Mapping[str, Sequence[Mapping[str, object]]] = MappingProxyType({})  # rows by table name
+    outcomes: Mapping[str, Sequence[bool]] = MappingProxyType(
+        {}
+    )  # by metric, the test items that it is the percentage of
 
     @classmethod
     def merge(cls, evaluations: Iterable[Evaluation]) -> Evaluation:
@@ -31,13 +34,15 @@ class Evaluation(NamedTuple):
         details: list[dict[str, object]] = []
         charts: list[Chart] = []
         tables: dict[str, list[Mapping[str, object]]] = {}
+        outcomes: dict[str, Sequence[bool]] = {}
         for evaluation in evaluations:
             metrics |= evaluation.metrics
             details += evaluation.details
             charts += evaluation.charts
+            outcomes |= evaluation.outcomes
             for name, rows in evaluation.tables.items():
                 tables.setdefault(name, []).extend(rows)
-        return cls(metrics, details, charts, tables)
+        return cls(metrics, details, charts, tables, outcomes)
 
 
 class TwoSided(Protocol):
@@ -197,4 +202,5 @@ def _in_space(scored: Evaluation, space: str) -> Evaluation:
         [{"space": space, **row} for row in scored.details],
         [chart._replace(name=f"{chart.name}_{space}", title=f"{chart.title}, {space}") for chart in scored.charts],
         {name: [{"space": space, **row} for row in rows] for name, rows in scored.tables.items()},
+        {add_space(name, space): outcomes for name, outcomes in scored.outcomes.items()},
     )

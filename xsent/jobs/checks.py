@@ -1,11 +1,9 @@
-"""Checks before a job starts: input, output, device and disk space."""
+"""Checks before a job starts: input, output and disk space."""
 
 import errno
 import os
 import shutil
 from pathlib import Path
-
-import torch
 
 
 def check_input(path: Path) -> None:
@@ -31,15 +29,6 @@ def check_different(*paths: Path) -> None:
     for path in paths:
         if resolved.count(path.resolve()) > 1:
             raise ValueError(f"{path}: expected different files to read and write, found one of them twice")
-
-
-def check_device(device: str) -> None:
-    """Raise ``ValueError`` if torch cannot compute there."""
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:  # AssertionError: torch was built without CUDA
-        reason = str(error).split("\n")[0]
-        raise ValueError(f"device {device!r} cannot be used: {reason}") from error
 
 
 def check_free_space(path: Path, needed: int) -> None:

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from xsent.models.batching import batch_slices, hash_tensors, longest_first
-from xsent.models.model_files import model_folder
+from xsent.models.model_files import model_folder, quiet_transformers
 from xsent.models.subwords import encode_words, rust_tokenizer
 
 CPU_TOKENS, GPU_TOKENS = 1024, 32_768  # padded tokens of a batch, as for encoders
@@ -95,7 +95,8 @@ class MaskedLM:
         """
         folder = str(model_folder(name, path=path, revision=revision, trust_remote_code=None, option="ranker"))
         model: Any
-        model, report = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+        with quiet_transformers():
+            model, report = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
         if missing := sorted(report["missing_keys"]):
             raise ValueError(f"{folder}: the checkpoint lacks {', '.join(missing)}: its predictions would be random")
         tokenizer = AutoTokenizer.from_pretrained(folder)

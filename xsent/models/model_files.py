@@ -2,6 +2,8 @@
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,24 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         raise FileNotFoundError(f"{folder}: expected model.safetensors or pytorch_model.bin, found neither")
     weights: dict[str, Tensor] = torch.load(pickled, map_location="cpu", weights_only=True)
     return weights
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Suppress the progress bar of transformers, and its report on missing and unused weights, which callers check."""
+    from transformers.utils import logging
+
+    messages: Any = logging
+
+    verbosity, has_bar = messages.get_verbosity(), messages.is_progress_bar_enabled()
+    messages.set_verbosity_error()
+    messages.disable_progress_bar()
+    try:
+        yield
+    finally:
+        messages.set_verbosity(verbosity)
+        if has_bar:
+            messages.enable_progress_bar()
 
 
 def _refuse_remote_code(folder: Path, model: str, trusted: bool | None) -> None:

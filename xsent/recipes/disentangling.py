@@ -93,7 +93,7 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
 
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
         if self._store is None:
-            return split_spaces(self.encoder.encode(sentences, progress=progress), self.heads)
+            return split_spaces(self.encoder.encode(sentences, show_progress=progress), self.heads)
         # The encoder is frozen: each list of sentences is encoded once, in all validations and runs.
         embeddings = self._store.vectors(sentences, self.encoder)
         return split_spaces(torch.from_numpy(np.array(embeddings)), self.heads)

@@ -59,7 +59,7 @@ class EncoderRecipe(SentenceRecipe[D]):
         data.tokenize(self.encoder)
 
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
-        return {"original": self.encoder.encode(sentences, progress=progress)}
+        return {"original": self.encoder.encode(sentences, show_progress=progress)}
 
     def embed_sides(self, *sides: Tokens) -> tuple[Tensor, ...]:
         """Vectors of each side's sentences with gradient: (B, D) each."""

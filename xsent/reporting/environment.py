@@ -1,8 +1,9 @@
-"""Environment of a run, recorded for reproduction: versions, machine, git commit."""
+"""Environment of a run, recorded for reproduction: versions, machine, git commit, time."""
 
 import os
 import platform
 import subprocess
+from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 
@@ -15,7 +16,7 @@ PACKAGES = ("faiss-cpu", "faiss-gpu", "hydra-core", "numpy", "pytorch-lightning"
 
 
 def environment() -> dict[str, object]:
-    """Versions, machine and commit of this process, as plain values."""
+    """Versions, machine and commit of this process and the local time, as plain values."""
     return {
         "xsent": __version__,
         "git": git_commit(Path(__file__).parent) or os.environ.get(COMMIT) or None,
@@ -24,6 +25,7 @@ def environment() -> dict[str, object]:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "threads": torch.get_num_threads(),
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "started": f"{datetime.now():%Y-%m-%d %H:%M}",
     }
 
 

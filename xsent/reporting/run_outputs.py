@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 # In this order: the first files mark a finished run, so an interrupted removal never leaves an incomplete finished run.
 OUTPUTS = (
-    *("metrics.json", "report.html", "results.csv", "results.md", "published.md", "details.csv"),
+    *("metrics.json", "report.html", "results.csv", "results.md", "published.md", "details.csv", "outcomes.json"),
     *("pictures/pca.png", "pictures/tsne.png", "pictures/points.json"),
 )
 CURVES = "metrics.csv"
@@ -30,7 +30,7 @@ FOLDERS = ("charts", "tables")  # evaluators choose the names of their files; me
 def report_results(
     scored: Evaluation, *, config: Mapping[str, Any], about: Mapping[str, Any], folder: Path, show: bool
 ) -> None:
-    """Write ``results.csv``, ``results.md``, ``details.csv``, ``charts``, ``tables`` and, last, ``metrics.json``.
+    """Write results, details, outcomes of the test items, charts, tables and, last, ``metrics.json``.
 
     Args:
         scored: of the test sets.
@@ -48,6 +48,11 @@ def report_results(
         write_text(folder / "results.md", markdown_table(header, [row.texts for row in rows]))
         write_text(folder / "details.csv", details_csv(scored.details))
         console.print(terminal_table(header, rows))
+    if scored.outcomes:
+        outcomes = {
+            f"test/{name}": "".join("01"[is_right] for is_right in items) for name, items in scored.outcomes.items()
+        }
+        write_text(folder / "outcomes.json", json.dumps({"after": outcomes}, indent=0) + "\n")
     if tables := published_tables(config["published"], metrics):
         write_text(folder / "published.md", "\n".join(map(published_markdown, tables)))
         for table in tables:

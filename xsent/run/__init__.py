@@ -1,14 +1,17 @@
 """Compose configs with Hydra, build their objects, train and evaluate."""
 
 from xsent.run.build import build, check_targets
+from xsent.run.catalogue import encoders
 from xsent.run.compose import check_overrides, load_config, newest_run_folder, register_resolvers, start_time
-from xsent.run.evaluation import evaluate, load_encoder, load_judge
+from xsent.run.evaluation import evaluate
+from xsent.run.loading import load_encoder, load_judge
 from xsent.run.training import train
 
 __all__ = [
     "build",
     "check_overrides",
     "check_targets",
+    "encoders",
     "evaluate",
     "load_config",
     "load_encoder",

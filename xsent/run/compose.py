@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
@@ -19,6 +20,7 @@ from xsent.atomic import write_text
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
 from xsent.run.build import check_keys, check_targets
+from xsent.run.override_errors import explain_override_error
 
 RANDOM = ("static", "static_characters", "tiny")  # encoders with random vectors before training
 
@@ -89,7 +91,9 @@ def load_config(name: str, overrides: Sequence[str]) -> dict[str, Any]:
         with initialize_config_dir(str(folder), version_base="1.3"):
             return plain(compose(name, overrides))
     except HydraException as error:
-        raise ValueError(str(error)) from None
+        with initialize_config_dir(str(folder), version_base="1.3"):
+            message = explain_override_error(error, overrides, lambda others: compose(name, [*others]))
+        raise ValueError(message) from None
 
 
 def override(key: str, value: object) -> str:
@@ -195,15 +199,26 @@ def _model_config(name: str, path: str | None, option: str, group: str, *, seed:
         raise ValueError(f"{option}={name}: expected one of {', '.join(names)}")
     if group == "encoder" and name in RANDOM and path is None:
         raise ValueError(f"{option}={name}: its vectors are random before training")
+    config = _compose_file(group, name, seed)
+    if path is not None:
+        if "path" not in config:
+            raise ValueError(f"{option}_path={path}: {group} {name} is not read from files")
+        config["path"] = path
+    return config
+
+
+def encoder_config(name: str) -> dict[str, Any]:
+    """Resolved config of a file of ``conf/encoder``; random vectors have the seed of ``conf/common.yaml``."""
+    common = yaml.safe_load((conf_folder() / "common.yaml").read_text(encoding="utf-8"))
+    return _compose_file("encoder", name, common["seed"])
+
+
+def _compose_file(group: str, name: str, seed: int) -> dict[str, Any]:
     # Hydra is initialised by the command line, but not from Python.
     has_hydra = GlobalHydra.instance().is_initialized()
     with nullcontext() if has_hydra else initialize_config_dir(str(conf_folder()), version_base="1.3"):
         node = compose(f"{group}/{name}", [f"+seed={seed}"])
     config: dict[str, Any] = OmegaConf.to_container(node[group], resolve=True, throw_on_missing=True)  # type: ignore[assignment]
-    if path is not None:
-        if "path" not in config:
-            raise ValueError(f"{option}_path={path}: {group} {name} is not read from files")
-        config["path"] = path
     return config
 
 

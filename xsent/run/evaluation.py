@@ -10,15 +10,15 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
-from xsent.run.build import build, build_evaluator, build_recipe
+from xsent.run.build import build, build_evaluator
 from xsent.run.compose import mask_hydra_files, plain
+from xsent.run.loading import load_model
 
 if TYPE_CHECKING:
-    from xsent.batch import Embedder, PairJudge
     from xsent.evaluation.evaluator import Evaluation, Evaluator
 
 log = logging.getLogger(__name__)
@@ -41,8 +41,9 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     evaluator = build_evaluator(config["evaluator"], None, split="test", device=config["device"])
     assert evaluator is not None
     if config["ckpt"] is not None:
-        embedder, trained_with = _load_run(config["ckpt"], device=config["device"])
-        _check_same_split(config["evaluator"], trained_with["data"])
+        embedder, trained_with = load_model(config["ckpt"], device=config["device"])
+        if trained_with is not None:
+            _check_same_split(config["evaluator"], trained_with["data"])
     else:
         embedder = build(config["encoder"]).to(config["device"])
     to_draw: tuple[list[str], list[str]] = ([], [])
@@ -57,56 +58,6 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     scored = score_model(embedder, evaluator)
     finish_run(scored, embedder, partial(embed_spaces, embedder), to_draw, config=config, about=about, start=start)
     return {f"test/{name}": value for name, value in scored.metrics.items()}
-
-
-def load_encoder(path: str | os.PathLike[str], *, device: str = "cpu") -> Embedder:
-    """Load the encoder of a training run, with its heads if it has some.
-
-    Args:
-        path: run folder (its ``final`` checkpoint, the one of its result table) or checkpoint file.
-        device: of the encoder.
-
-    Raises:
-        FileNotFoundError: no such run or checkpoint.
-        ValueError: the checkpoint is damaged, its frozen encoder is not that of the training, or the run trained none.
-    """
-    model, config = _load_run(path, device=device)
-    if not hasattr(model, "encode"):
-        raise ValueError(f"{path}: a run of {_recipe(config)}, which judges pairs and has no sentence vectors")
-    return cast("Embedder", model)
-
-
-def load_judge(path: str | os.PathLike[str], *, device: str = "cpu") -> PairJudge:
-    """Load the pair judge of a run of ``recipe=divergence``; arguments as of ``load_encoder``.
-
-    Raises:
-        FileNotFoundError: no such run or checkpoint.
-        ValueError: the checkpoint is damaged, or the run has another recipe.
-    """
-    model, config = _load_run(path, device=device)
-    if not hasattr(model, "judge"):
-        raise ValueError(f"{path}: expected a run of recipe=divergence, found one of {_recipe(config)}")
-    if config["recipe"]["sentence_loss"] == "none":
-        raise ValueError(f"{path}: trained with recipe.sentence_loss=none, so its pair scores are untrained")
-    return cast("PairJudge", model)
-
-
-def _recipe(config: Mapping[str, Any]) -> str:
-    return str(config["recipe"]["_target_"]).rpartition(".")[2]
-
-
-def _load_run(path: str | os.PathLike[str], *, device: str) -> tuple[Embedder | PairJudge, dict[str, Any]]:
-    """The trained model of a run and the run's config."""
-    from xsent.checkpoint import load_checkpoint
-
-    path = Path(path)
-    checkpoint = load_checkpoint(path / "checkpoints" / "best.ckpt" if path.is_dir() else path)
-    config = checkpoint["xsent"]["config"]
-    if path.is_dir() and config["final"] != "best":
-        checkpoint = load_checkpoint(path / "checkpoints" / f"{config['final']}.ckpt")
-    encoder = build(config["encoder"]).to(device)
-    recipe = build_recipe(config, encoder)
-    return recipe.trained_encoder(checkpoint), config
 
 
 def _check_same_split(evaluator: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -145,8 +96,8 @@ def embed_spaces(embedder: Any, sentences: Sequence[str]) -> dict[str, Any]:
     """Vectors (N, D) by space: of the heads, or ``original``."""
     embed = getattr(embedder, "embed", None)
     if embed is not None:
-        return dict(embed(sentences, progress=True))
-    return {"original": embedder.encode(sentences, progress=True)}
+        return dict(embed(sentences, show_progress=True))
+    return {"original": embedder.encode(sentences, show_progress=True)}
 
 
 def report(

@@ -23,7 +23,8 @@ import xsent
 from xsent.atomic import write_text
 from xsent.run.build import build, build_evaluator
 from xsent.run.compose import plain
-from xsent.run.evaluation import embed_spaces, load_encoder, report
+from xsent.run.evaluation import embed_spaces, report
+from xsent.run.loading import load_encoder
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder

@@ -20,7 +20,7 @@ class Letters:
     def tokenizer_digest(self) -> str:
         return "letters"
 
-    def encode(self, sentences: Sequence[str], *, progress: bool = False, out: Path | None = None) -> Tensor:
+    def encode(self, sentences: Sequence[str], *, show_progress: bool = False, out: Path | None = None) -> Tensor:
         vectors = torch.tensor([[len(sentence), ord(sentence[-1])] for sentence in sentences]).float()
         if out is not None:
             np.save(out, vectors.numpy())

@@ -26,7 +26,7 @@ class LetterEncoder:
         self.log = log
         self.calls = 0
 
-    def encode(self, sentences: Sequence[str], *, progress: bool = False, out: Path | None = None) -> Tensor:
+    def encode(self, sentences: Sequence[str], *, show_progress: bool = False, out: Path | None = None) -> Tensor:
         self._count()
         vectors = np.array([[len(sentence), 1.0] for sentence in sentences], dtype=np.float32)
         if out is not None:

@@ -26,7 +26,7 @@ class TableEmbedder:
         self.table = table
         self.encoded: list[list[str]] = []
 
-    def encode(self, sentences: Sequence[str], *, progress: bool = False) -> Tensor:
+    def encode(self, sentences: Sequence[str], *, show_progress: bool = False) -> Tensor:
         self.encoded.append(list(sentences))
         return torch.tensor([self.table[text] for text in sentences], dtype=torch.float32)
 

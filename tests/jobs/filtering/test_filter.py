@@ -33,6 +33,7 @@ class WordJudge:
     """
 
     name = "words"
+    scores_are_logits = True
     threshold = 1.0
 
     def __init__(self, *, tags_words: bool = True, longest: int = 20, dies_after: float = math.inf) -> None:
@@ -236,9 +237,9 @@ def test_pairs_longer_than_the_model_are_counted(run: Run, tmp_path: Path) -> No
 def test_the_last_log_line_has_counts_speed_and_paths(run: Run, tmp_path: Path) -> None:
     message = str(run([*LINES, "no pair", "\tx"], keep="equivalent")._replace(seconds=0.5))
     assert message == (
-        "5 pairs, 3 equivalent (60.0%), 2 divergent at threshold 1; 0 longer than the model; 2 of 7 lines rejected"
-        f" (1 expected 2 columns, 1 empty side): {tmp_path / 'scored.tsv.rejects.tsv'}; 5 scored in 0.5 s, 10 pairs/s;"
-        f" 3 written: {tmp_path / 'scored.tsv'}"
+        "5 pairs, 3 equivalent (60.0%), 2 divergent at threshold 1, judged by words; 0 longer than the model; 2 of 7"
+        f" lines rejected (1 expected 2 columns, 1 empty side): {tmp_path / 'scored.tsv.rejects.tsv'}; 5 scored in"
+        f" 0.5 s, 10 pairs/s; 3 written: {tmp_path / 'scored.tsv'}"
     )
 
 
@@ -476,3 +477,22 @@ def test_the_lowest_keys_equal_a_stable_sort() -> None:
     for count in (0, 5, 1234, 150_000):
         assert lowest_rows(in_parts(keys.tolist(), 7001)(), count).tolist() == expected[:count].tolist()
     assert lowest_rows([], 3).tolist() == []
+
+
+# ---- without a trained judge
+
+
+def test_an_encoder_filters_without_a_trained_run_and_the_log_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    pairs = ["The dog sleeps in the house.\tLe chien dort dans la maison.", "We eat bread.\tLe train part à midi."]
+    (tmp_path / "text.tsv").write_text("".join(f"{pair}\n" for pair in pairs), encoding="utf-8")
+    assert main(["filter", str(tmp_path / "text.tsv"), "-o", str(tmp_path / "scored.tsv")]) == 0
+    header, translation, unrelated = rows(tmp_path / "scored.tsv")
+    verdicts = [row[header.index("verdict")] for row in (translation, unrelated)]
+    assert verdicts == ["equivalent", "divergent"]
+    assert float(translation[2]) > load_config("filter", [])["cosine"]["threshold"] > float(unrelated[2])
+    assert translation[header.index("probability")] == ""  # a cosine is no logit
+    assert "2:bread" in " ".join(unrelated) or "3:bread" in " ".join(unrelated)
+    assert "mini (untrained: cosine similarity, not a divergence model)" in caplog.records[-1].getMessage()

@@ -66,7 +66,7 @@ class Vectors:
     def __init__(self, **vectors: list[float]) -> None:
         self.vectors = vectors
 
-    def encode(self, sentences: Sequence[str], *, progress: bool = False) -> Tensor:
+    def encode(self, sentences: Sequence[str], *, show_progress: bool = False) -> Tensor:
         return torch.tensor([self.vectors[sentence] for sentence in sentences])
 
     def digest(self) -> str:

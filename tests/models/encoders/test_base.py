@@ -1,7 +1,9 @@
 """What ``encode`` promises of every encoder, held with the random one."""
 
 import logging
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from torch import Tensor
 from xsent.batch import Tokens
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.tiny import TinyEncoder
+from xsent.similarity import cos_sim
 
 SENTENCES = ["a cat", "the dog sat on a mat and slept", "a", "the cat sat", "dogs", "on and on and on"] * 3
 
@@ -51,7 +54,8 @@ class LengthEncoder(Encoder):
 def test_order_is_kept_and_batches_hold_the_budget() -> None:
     encoder = LengthEncoder()
     sentences = ["x" * n for n in (3, 11, 0, 5, 5, 1, 30, 2)]
-    assert encoder.encode(sentences, token_budget=12)[:, 0].tolist() == [3, 11, 0, 5, 5, 1, 30, 2]
+    encoder.cpu_token_budget = 12
+    assert encoder.encode(sentences)[:, 0].tolist() == [3, 11, 0, 5, 5, 1, 30, 2]
     # A sentence beyond the budget goes alone; the others are sorted, the longest first.
     assert encoder.batches == [(1, 30), (1, 11), (2, 5), (3, 3)]
 
@@ -60,7 +64,7 @@ def test_the_batch_of_a_sentence_never_changes_its_vector() -> None:
     encoder = tiny()
     alone = torch.cat([encoder.encode([sentence]) for sentence in SENTENCES])
     torch.testing.assert_close(encoder.encode(SENTENCES), alone, rtol=0, atol=1e-6)
-    torch.testing.assert_close(encoder.encode(SENTENCES, token_budget=1), alone, rtol=0, atol=1e-6)
+    torch.testing.assert_close(encoder.encode(SENTENCES, batch_size=1), alone, rtol=0, atol=1e-6)
 
 
 def test_padded_tokens_and_flat_ids_give_the_same_vectors() -> None:
@@ -101,7 +105,7 @@ def test_nothing_to_encode_is_no_error(tmp_path: Path) -> None:
 def test_bfloat16_is_near_and_leaves_the_weights_as_they_were() -> None:
     encoder = tiny()
     before, weights = encoder.digest(), encoder.vectors
-    near = encoder.encode(SENTENCES, bfloat16=True)
+    near = encoder.encode(SENTENCES, precision="bfloat16")
     assert near.dtype == torch.float32
     torch.testing.assert_close(near, encoder.encode(SENTENCES), rtol=0, atol=2e-2)
     assert encoder.digest() == before
@@ -138,9 +142,69 @@ def test_a_vector_that_is_not_finite_stops() -> None:
         encoder.encode(["a", "ab"])
 
 
-def test_one_string_is_not_a_list_of_sentences() -> None:
-    with pytest.raises(TypeError, match="one string"):
-        tiny().encode("a cat")
+def test_one_string_gives_one_vector_and_any_iterable_gives_rows() -> None:
+    rows = tiny().encode(["a cat", "a dog"])
+    assert rows.shape == (2, 8)
+    torch.testing.assert_close(tiny().encode("a cat"), rows[0])
+    for texts in (("a cat", "a dog"), iter(["a cat", "a dog"]), np.array(["a cat", "a dog"])):
+        assert torch.equal(tiny().encode(texts), rows)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 7, 1000])
+def test_batch_size_limits_the_rows_and_keeps_the_vectors(batch_size: int) -> None:
+    encoder = LengthEncoder()
+    vectors = encoder.encode(SENTENCES, batch_size=batch_size)
+    assert max(rows for rows, _ in encoder.batches) <= batch_size
+    assert vectors[:, 0].tolist() == [len(sentence) for sentence in SENTENCES]
+
+
+def test_vectors_can_have_length_one() -> None:
+    # (L, 0) becomes (1, 0); a text without a token stays zero.
+    vectors = LengthEncoder().encode(["abc", "", "a"], normalize=True)
+    assert vectors.tolist() == [[1, 0], [0, 0], [1, 0]]
+
+
+def test_int8_vectors_use_their_whole_range_and_keep_cosines(tmp_path: Path) -> None:
+    exact = tiny().encode([*SENTENCES, ""])
+    coarse = tiny().encode([*SENTENCES, ""], precision="int8", out=tmp_path / "vectors.npy")
+    assert coarse.dtype == torch.int8
+    assert np.array_equal(np.load(tmp_path / "vectors.npy"), coarse.numpy())
+    assert (coarse[:-1].abs().amax(dim=1) == 127).all()
+    assert not coarse[-1].any()
+    # Each of the 8 numbers is rounded by at most half of 1/127 of the largest.
+    torch.testing.assert_close(tiny().similarity(coarse, coarse), cos_sim(exact, exact), rtol=0, atol=0.02)
+
+
+def test_similarity_of_texts_and_vectors_is_the_cosine_of_every_pair() -> None:
+    # (3, 0) and (4, 0) against (1, 1), (0, 2) and (3, 4): cosines 1 / sqrt(2), 0 and 0.6.
+    b = np.array([[1.0, 1.0], [0.0, 2.0], [3.0, 4.0]])
+    expected = torch.tensor([[0.5**0.5, 0.0, 0.6]] * 2)
+    torch.testing.assert_close(LengthEncoder().similarity(["abc", "abcd"], b), expected)
+    torch.testing.assert_close(LengthEncoder().similarity("abc", torch.from_numpy(b)), expected[:1])
+    torch.testing.assert_close(LengthEncoder().similarity(torch.tensor([3, 0], dtype=torch.int8), b), expected[:1])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"space": "meaning"}, ValueError, "space='meaning': expected original; only a run with heads has meaning"),
+        ({"precision": "fp8"}, ValueError, "precision='fp8': expected float32 or bfloat16 or int8"),
+        ({"precision": "int8", "normalize": True}, ValueError, "cannot have length one"),
+        ({"batch_size": 0}, ValueError, "batch_size=0: expected an integer of at least 1"),
+        ({"device": "cuda:99"}, ValueError, "device 'cuda:99' cannot be used"),
+        ({"sentences": ["a", None]}, TypeError, "sentence 1: expected a string, found NoneType"),
+        ({"sentences": "a", "out": "x.npy"}, ValueError, "out=x.npy: expected a list of sentences"),
+    ],
+)
+def test_a_wrong_argument_of_encode_is_named(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        tiny().encode(**{"sentences": ["a"]} | options)
+
+
+def test_a_device_is_for_one_call() -> None:
+    encoder = tiny()
+    assert torch.equal(encoder.encode(SENTENCES, device="cpu"), encoder.encode(SENTENCES))
+    assert encoder.device == torch.device("cpu")
 
 
 def test_what_is_cut_is_told_from_what_just_fits() -> None:

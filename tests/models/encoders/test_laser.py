@@ -30,7 +30,9 @@ def load(folder: Path, **options: Any) -> LaserEncoder:
 
 @pytest.mark.parametrize("token_budget", [1, 40, 10_000])
 def test_vectors_equal_the_reference_in_any_batch(folder: Path, expected: dict[str, Any], token_budget: int) -> None:
-    vectors = load(folder).encode(expected["sentences"], token_budget=token_budget)
+    encoder = load(folder)
+    encoder.cpu_token_budget = token_budget
+    vectors = encoder.encode(expected["sentences"])
     torch.testing.assert_close(vectors, torch.tensor(expected["embeddings"]), rtol=0, atol=1e-5)
 
 
@@ -76,7 +78,7 @@ def test_empty_sentences_are_zero_and_counted(folder: Path) -> None:
 
 
 def test_bfloat16_is_near(folder: Path, expected: dict[str, Any]) -> None:
-    vectors = load(folder).encode(expected["sentences"], bfloat16=True)
+    vectors = load(folder).encode(expected["sentences"], precision="bfloat16")
     torch.testing.assert_close(vectors, torch.tensor(expected["embeddings"]), rtol=0, atol=2e-2)
 
 

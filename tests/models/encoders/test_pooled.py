@@ -156,7 +156,7 @@ def test_a_state_dict_gives_the_projection_back() -> None:
 def test_in_bfloat16_vectors_are_nearly_the_same() -> None:
     encoder = projected()
     sentences = ["w1 w2 w3", "w4"]
-    near = encoder.encode(sentences, bfloat16=True)
+    near = encoder.encode(sentences, precision="bfloat16")
     torch.testing.assert_close(near, encoder.encode(sentences), rtol=2e-2, atol=5e-2)
 
 

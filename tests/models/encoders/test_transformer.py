@@ -79,7 +79,8 @@ def reference(folder: Path | str, sentences: list[str], **options: Any) -> torch
 def test_a_labse_like_folder_gives_the_vectors_of_sentence_transformers(labse_like: Path) -> None:
     encoder = load(labse_like)
     assert (encoder.pooling, encoder.dim, encoder.max_length, encoder.normalize) == (("cls",), 10, 12, True)
-    vectors = encoder.encode(SENTENCES, token_budget=40)
+    encoder.cpu_token_budget = 40
+    vectors = encoder.encode(SENTENCES)
     torch.testing.assert_close(vectors, reference(labse_like, SENTENCES), rtol=0, atol=1e-5)
     assert not torch.allclose(vectors[0], vectors[1], atol=1e-2)
 
@@ -139,7 +140,7 @@ def test_real_weights_give_the_vectors_of_sentence_transformers() -> None:
     encoder = load(folder)
     expected = reference(folder, sentences)
     torch.testing.assert_close(encoder.encode(sentences), expected, rtol=0, atol=1e-5)
-    near = encoder.encode(sentences, bfloat16=True)
+    near = encoder.encode(sentences, precision="bfloat16")
     assert torch.cosine_similarity(near, expected).min() > 0.999
 
 
@@ -148,7 +149,7 @@ def test_real_weights_give_the_vectors_of_sentence_transformers() -> None:
 
 def test_padding_never_changes_a_vector(bert: Path) -> None:
     encoder = load(bert, pooling="mean", normalize=True)
-    alone = encoder.encode(SENTENCES, token_budget=1)
+    alone = encoder.encode(SENTENCES, batch_size=1)
     tokens = encoder.collate(encoder.tokenize(SENTENCES))
     # Padded by others: with another id than the tokenizer's.
     wrongly_padded = tokens._replace(input_ids=tokens.input_ids.masked_fill(tokens.attention_mask == 0, 3))
@@ -188,7 +189,7 @@ def test_the_digest_covers_weights_prompt_length_and_pooling(bert: Path, without
     # An unused or a missing pooler does not change the digest.
     assert load(without_pooler, **plain).digest() == digests[0]
     encoder = load(bert, **plain)
-    encoder.encode(SENTENCES, bfloat16=True)
+    encoder.encode(SENTENCES, precision="bfloat16")
     assert encoder.digest() == digests[0]
     with torch.no_grad():
         next(encoder.parameters())[0, 0] += 1
@@ -201,7 +202,7 @@ def test_a_new_projection_decides_the_size_and_learns(bert: Path) -> None:
     encoder(encoder.collate(encoder.tokenize(SENTENCES)))[:, 0].sum().backward()
     assert encoder.projection[0].weight.grad.abs().sum() > 0
     assert encoder.encode(SENTENCES).shape == (len(SENTENCES), 5)
-    assert encoder.encode(SENTENCES, bfloat16=True).isfinite().all()
+    assert encoder.encode(SENTENCES, precision="bfloat16").isfinite().all()
 
 
 def test_positions_of_the_roberta_family_start_after_the_padding_id(bert: Path, tmp_path: Path) -> None:
@@ -279,7 +280,7 @@ def test_a_model_with_code_of_its_own_needs_permission(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("modules.json", "Normalize", "WeightedLayerPooling", "optional Dense, Pooling, any Dense"),
+        ("modules.json", "Normalize", "WeightedLayerPooling", "optional Dense, Pooling, then any Dense and Normalize"),
         ("modules.json", "sentence_transformers.", "my_code.", "own code, which is not run"),
         ("1_Pooling/config.json", '"cls"', '"lasttoken"', "is not supported, only cls, max, mean"),
         ("2_Dense/config.json", "torch.nn.modules.activation.Tanh", "os.system", "found os.system"),

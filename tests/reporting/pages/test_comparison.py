@@ -141,7 +141,7 @@ def test_the_command_prints_the_table_and_writes_the_page(tmp_path: Path, capsys
     for _ in range(2):  # a page of ours is replaced
         assert main(["compare", *map(str, runs), "-o", str(page)]) == 0
     assert "-1.25 worse" in " ".join(capsys.readouterr().out.split())
-    assert "2 runs compared" in page.read_text()
+    assert "one and two" in page.read_text()
 
 
 def test_what_is_no_page_of_ours_stays_and_nothing_is_written_on_an_error(

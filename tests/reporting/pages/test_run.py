@@ -47,6 +47,64 @@ def test_a_page_depends_on_the_folder_alone_and_no_text_of_a_run_becomes_markup(
     assert b"<b>" not in first
 
 
+def write_outcomes(folder: Path, **outcomes: str) -> None:
+    """Outcomes of a run's items in each space, of the metric of ``figures_of``."""
+    after = {f"test/tatoeba/{space}/deu-eng/accuracy": text for space, text in outcomes.items()}
+    (folder / "outcomes.json").write_text(json.dumps({"after": after}))
+
+
+def figures_of(**values: float) -> dict[str, float]:
+    return {f"test/tatoeba/{space}/mean/accuracy": value for space, value in values.items()}
+
+
+def verdict_of(page: Path) -> str:
+    """Text of a page above its first section."""
+    summary = page.read_text().split("<h1>")[1].split("<section")[0]
+    return " ".join(re.sub("<[^>]*>", " ", summary).split())
+
+
+@pytest.mark.parametrize(
+    ("original", "meaning", "verdict"),
+    [
+        ("0" * 40, "1" * 40, "Better. tatoeba accuracy: 100.00 with meaning vectors, 0.00 with original vectors"),
+        ("1" * 40, "0" * 40, "Worse."),
+        ("01" * 20, "10" * 20, "No clear difference."),
+    ],
+)
+def test_the_verdict_comes_first_and_has_an_interval(original: str, meaning: str, verdict: str, tmp_path: Path) -> None:
+    values = {"original": 2.5 * original.count("1"), "meaning": 2.5 * meaning.count("1")}
+    folder = run_folder(tmp_path / "run", metrics=figures_of(**values))
+    assert "interval not known" in verdict_of(write_report(folder))
+    write_outcomes(folder, original=original, meaning=meaning)
+    text = verdict_of(write_report(folder))
+    assert verdict in text
+    assert "paired bootstrap" in text
+    assert "95 % interval" in text
+
+
+def test_the_verdict_of_a_run_with_one_kind_of_vectors_compares_with_the_figures_before_training(
+    tmp_path: Path,
+) -> None:
+    about: dict[str, Any] = {"before": figures_of(original=50.0)}
+    after = run_folder(tmp_path / "after", metrics=figures_of(original=60.0), about=about)
+    assert "60.00 with the trained model, 50.00 with the start" in verdict_of(write_report(after))
+    alone = run_folder(tmp_path / "alone", metrics=figures_of(original=60.0), expected=figures_of(original=61.5))
+    assert "tatoeba accuracy 60.00, 61.50 in the paper" in verdict_of(write_report(alone))
+
+
+def test_a_comparison_begins_with_its_verdict_and_what_differs_and_folds_equal_rows(tmp_path: Path) -> None:
+    runs = []
+    for name, meaning in (("one", "0" * 40), ("two", "1" * 40)):
+        figures = figures_of(original=50.0, meaning=2.5 * meaning.count("1"))
+        runs.append(run_folder(tmp_path / name, metrics=figures, config={"lr": meaning}))
+        write_outcomes(runs[-1], meaning=meaning)
+    page = write_comparison(runs, tmp_path / "compare.html")
+    assert "Better. tatoeba accuracy: 100.00 with two, 0.00 with one" in verdict_of(page)
+    text = page.read_text()
+    assert text.index('id="differences"') < text.index('id="comparison"')
+    assert "Equal in all runs (1)" in text
+
+
 def test_a_run_that_was_killed_has_a_page_that_says_so(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", logged="1,0,train/loss,1\n")
     (folder / "metrics.json").unlink()
@@ -199,7 +257,7 @@ def test_a_hostile_sentence_is_shown_as_text_and_ringed_in_every_chart(toy: Any)
     picture(toy, "language")
     chart = picture(toy, "meaning")
     assert point_at(toy, chart, mark_of(toy, chart, HOSTILE)) == ["eng, meaning", HOSTILE]
-    assert toy.title == "Evaluation run"
+    assert toy.title == "mini evaluated on tatoeba"
     assert find(toy, "img") == []
     assert len(find(toy, "#pictures .over circle")) == 2
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from xsent.batch import EmbeddedBatch, FileEmbedder, Pairs, ParallelBatch, Tokenizer
+from xsent.batch import EmbeddedBatch, Embedder, Pairs, ParallelBatch, Tokenizer
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.tables import ColumnNames
 from xsent.data.readers.tatoeba import TestBitext
@@ -186,7 +186,7 @@ class BitextData(TrainingData):
         store = tokenize_once(self.texts, tokenizer, Path(self.cache_dir))
         self._fetch = lambda source, target, pairs: ParallelBatch(store.tokens(source), store.tokens(target), pairs)
 
-    def embed(self, embedder: FileEmbedder, store: EmbeddingStore) -> None:
+    def embed(self, embedder: Embedder, store: EmbeddingStore) -> None:
         """Make batches of a frozen encoder's vectors (``EmbeddedBatch``); every text is embedded once."""
         vectors = store.vectors(self.texts, embedder)
         self._fetch = lambda source, target, pairs: EmbeddedBatch(

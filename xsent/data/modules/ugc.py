@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from xsent.batch import DistillationBatch, FileEmbedder, Pairs, Tokenizer
+from xsent.batch import DistillationBatch, Embedder, Pairs, Tokenizer
 from xsent.data.modules.base import TrainingData
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.labelled_splits import check_shares
@@ -128,7 +128,7 @@ class UgcData(TrainingData):
         )
         self._noisy = tokenize_once(noisy, tokenizer, Path(self.cache_dir))
 
-    def embed(self, teacher: FileEmbedder, store: EmbeddingStore) -> None:
+    def embed(self, teacher: Embedder, store: EmbeddingStore) -> None:
         """Prepare the teacher's vectors; every sentence is embedded once, those with a zero vector are left out."""
         self._teacher = store.vectors(self.texts, teacher)
         rows = np.concatenate(list(self.splits.values()))

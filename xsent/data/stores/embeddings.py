@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xsent.batch import FileEmbedder
+from xsent.batch import Embedder
 from xsent.data.stores.array_cache import cached_arrays, store_key
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ class EmbeddingStore:
 
     cache_dir: Path
 
-    def vectors(self, texts: Sequence[str], embedder: FileEmbedder) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
         """Vectors (N, D) float32 of the texts in order, memory-mapped read-only.
 
         The encoder's digest covers weights, tokenizer, pooling, prompt and length, so training changes the key.
@@ -29,7 +29,7 @@ class EmbeddingStore:
 
         def make(folder: Path) -> None:
             log.info("embedding %s texts, stored in %s", f"{len(texts):,}", self.cache_dir)
-            embedder.encode(texts, progress=True, out=folder / "vectors.npy")
+            embedder.encode(texts, show_progress=True, out=folder / "vectors.npy")
 
         arrays = cached_arrays(self.cache_dir, "embeddings", store_key(embedder.digest(), texts), make)
         return cast("NDArray[np.float32]", arrays["vectors"])

@@ -118,7 +118,11 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         if self._pivot_sets is not None:
             tables[f"{self.name}_disagreements"] = disagreements
         details = [row for scored in sets for row in self._details(scored)]
-        return Evaluation(self._metrics(sets, counted), details, [self._chart(sets)], tables)
+        outcomes = {
+            f"{self.name}/{item_name(scored.direct.items)}/p_at_1": scored.direct.scores.right.tolist()
+            for scored in sets
+        }
+        return Evaluation(self._metrics(sets, counted), details, [self._chart(sets)], tables, outcomes)
 
     def _score_sets(self, score: Callable[[ClsdSet], ScoredSet]) -> list[SetScores]:
         direct = [score(items) for items in self.test_sets]

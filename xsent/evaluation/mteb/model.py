@@ -63,7 +63,7 @@ def numpy_encode(embedder: Embedder, space: str | None) -> Callable[[Sequence[st
     """Function from texts to vectors (N, D) in one space, with a progress bar."""
     options: dict[str, Any] = {} if space is None else {"space": space}
     encode: Callable[..., Tensor] = embedder.encode
-    return lambda texts: encode(list(texts), progress=True, **options).float().numpy(force=True)
+    return lambda texts: encode(list(texts), show_progress=True, **options).float().numpy(force=True)
 
 
 @dataclass

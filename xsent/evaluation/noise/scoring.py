@@ -74,7 +74,7 @@ class Teacher:
             self.check_size(like.size(1))
         if self._embedded is None:
             row_of = number_texts(texts)
-            self._embedded = Embedded(row_of, self._build().encode(list(row_of), progress=rank() == 0))
+            self._embedded = Embedded(row_of, self._build().encode(list(row_of), show_progress=rank() == 0))
             self._dim = self._embedded.vectors.size(1)
             if compared:
                 self.check_size(like.size(1))

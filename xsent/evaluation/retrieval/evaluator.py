@@ -22,6 +22,11 @@ class Direction(NamedTuple):
     errors: int
     n: int  # queries
 
+    @property
+    def item(self) -> str:
+        """Name of the direction in metrics."""
+        return f"{self.queries}-{self.pool}"
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RetrievalEvaluator(LanguagesEvaluator[Bitext]):
@@ -59,23 +64,28 @@ class RetrievalEvaluator(LanguagesEvaluator[Bitext]):
     def score(self, vectors: Tensor) -> Evaluation:
         details: list[dict[str, object]] = []
         directions: list[Direction] = []
+        outcomes: dict[str, list[bool]] = {}
         for bitext in self.test_sets:
             x, y = self.rows(vectors, bitext.source), self.rows(vectors, bitext.target)
             forward, backward = self.search(x, y)
             a, b = bitext.source_lang, bitext.target_lang
             for queries, pool, best, texts in [(a, b, forward, bitext.target), (b, a, backward, bitext.source)]:
-                direction = Direction(queries, pool, self._errors(best, texts), len(best.rows))
+                is_error = self._errors(best, texts)
+                direction = Direction(queries, pool, sum(is_error), len(best.rows))
                 directions.append(direction)
+                # The accuracy counts right answers, the error wrong ones.
+                counted = [error == (self.metric == "error") for error in is_error]
+                outcomes[f"{self.name}/{direction.item}/{self.metric}"] = counted
                 row = {self.metric: self._figure(direction), **self.search.conditions(len(texts))}
                 row |= {"comparison": self.comparison, "queries": direction.n, "pool": len(texts)}
                 tied = best.tied.float().mean().item()
-                details.append(self.detail(f"{queries}-{pool}", x, y, **row, tied=tied))
-        return Evaluation(self._metrics(directions), details)
+                details.append(self.detail(direction.item, x, y, **row, tied=tied))
+        return Evaluation(self._metrics(directions), details, outcomes=outcomes)
 
     def _metrics(self, directions: Sequence[Direction]) -> dict[str, float]:
         figures: dict[str, float] = {}
         for both in zip(directions[::2], directions[1::2], strict=True):
-            figures |= {f"{one_way.queries}-{one_way.pool}": self._figure(one_way) for one_way in both}
+            figures |= {one_way.item: self._figure(one_way) for one_way in both}
             a, b = both[0].queries, both[0].pool
             figures[a if a != PIVOT else b] = sum(map(self._figure, both)) / 2
         groups = {
@@ -86,10 +96,10 @@ class RetrievalEvaluator(LanguagesEvaluator[Bitext]):
         figures |= {name: self._mean(group) for name, group in groups.items() if group}
         return {f"{self.name}/{item}/{self.metric}": value for item, value in figures.items()}
 
-    def _errors(self, best: Best, pool: list[str]) -> int:
+    def _errors(self, best: Best, pool: list[str]) -> list[bool]:
         is_textual = self.comparison == "textual"
         answers = enumerate(best.rows.tolist())
-        return sum(row != right and not (is_textual and pool[row] == pool[right]) for right, row in answers)
+        return [row != right and not (is_textual and pool[row] == pool[right]) for right, row in answers]
 
     def _figure(self, direction: Direction) -> float:
         count = direction.errors if self.metric == "error" else direction.n - direction.errors

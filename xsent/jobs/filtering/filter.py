@@ -21,7 +21,7 @@ from tqdm import tqdm
 from xsent import __version__
 from xsent.atomic import atomic_write
 from xsent.batch import Judgement, PairJudge, WordPair
-from xsent.config_checks import check_choice, check_integer
+from xsent.config_checks import check_choice, check_device, check_integer
 from xsent.evaluation.score_report import (
     SampleOptions,
     ScoredPair,
@@ -32,7 +32,7 @@ from xsent.evaluation.score_report import (
     sample_rows,
 )
 from xsent.jobs.bitext_reader import BitextReader, Columns, Row, StreamedLedger, extend_names
-from xsent.jobs.checks import check_device, check_different, check_input, check_output
+from xsent.jobs.checks import check_different, check_input, check_output
 from xsent.jobs.filtering.tokenize import Texts, Words, tokenize_chunks, tokenize_pairs
 from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
 from xsent.languages import to_iso639_3
@@ -41,7 +41,7 @@ from xsent.text.multiprocess import worker_count
 log = logging.getLogger(__name__)
 
 KEEP = ("all", "equivalent", "divergent")
-CALIBRATED = "calibrated"  # the threshold that the run chose on its dev pairs
+CALIBRATED = "calibrated"  # the threshold of the judge
 COLUMNS = ("score", "probability", "verdict", "source_divergent", "target_divergent")
 SCORED = "scored"  # kind of the shards: a chunk of rows with their scores and tags
 SIDES = ("source", "target")
@@ -58,7 +58,7 @@ class FilterOptions:
 
     columns: Columns
     languages: tuple[str, str]  # ISO 639-3
-    threshold: float | None  # None: the one that the classifier was calibrated to
+    threshold: float | None  # None: that of the judge
     tag_above: float
     keep: str
     top: int | None
@@ -125,7 +125,8 @@ class FilterResult(NamedTuple):
         share = equivalent / (equivalent + divergent)
         return (
             f"{equivalent + divergent:,} pairs, {equivalent:,} equivalent ({share:.1%}), {divergent:,} divergent at"
-            f" threshold {self.report.threshold:.4g}; {self.truncated:,} longer than the model; {self.rejected};"
+            f" threshold {self.report.threshold:.4g}, judged by {self.report.judge}; {self.truncated:,} longer than the"
+            f" model; {self.rejected};"
             f" {self.scored:,} scored in {self.seconds:.1f} s, {self.scored / max(self.seconds, 1e-9):,.0f} pairs/s;"
             f" {self.written:,} written: {self.output}"
         )
@@ -142,11 +143,11 @@ def filter_bitext(
     keep_work: bool,
     show: Callable[[ScoreReport], object] | None = None,
 ) -> FilterResult:
-    """Write the rows of a bitext with the scores of a divergence classifier, in the order of the file.
+    """Write the rows of a bitext with the scores of a pair judge, in the order of the file.
 
-    Each row gets the score, its sigmoid, ``equivalent`` or ``divergent``, and for each side the words that are tagged
-    as divergent with their positions from 1, ``3:weak 4:signal`` (``-``: no such word; empty: the classifier does not
-    tag words). Lines without a pair are listed in ``<output>.rejects.tsv``.
+    Each row gets the score, its sigmoid (empty if the score is no logit), ``equivalent`` or ``divergent``, and for each
+    side the words that are tagged as divergent with their positions from 1, ``3:weak 4:signal`` (``-``: no such word;
+    empty: the judge does not tag words). Lines without a pair are listed in ``<output>.rejects.tsv``.
 
     The file is read twice: to count and check its pairs, and to score them. Memory holds a few chunks of pairs, the
     sample, and the numbers of the ``top`` pairs.
@@ -154,8 +155,8 @@ def filter_bitext(
     Args:
         bitext: tab-separated columns, UTF-8, plain or ``.gz``.
         output: TSV with a header, compressed if its name ends in ``.gz``; written atomically.
-        load: returns the classifier; called before the file is read.
-        device: where the classifier computes; shards of another device are refused.
+        load: returns the judge; called before the file is read.
+        device: where the judge computes; shards of another device are refused.
         work_dir: shards of the unfinished job; None is ``<output>.work``.
         show: receives the report before the shards are deleted.
 
@@ -357,7 +358,7 @@ class FilterJob:
 
     def _cells(self, row: _ScoredRow, is_equivalent: bool) -> list[str]:
         # The sigmoid, without overflow for very low scores.
-        probability = 0.5 + 0.5 * math.tanh(row.score / 2)
+        probability = f"{0.5 + 0.5 * math.tanh(row.score / 2):.4f}" if self.judge.scores_are_logits else ""
         verdict = "equivalent" if is_equivalent else "divergent"
         tagged = [
             (" ".join(f"{position + 1}:{words[position]}" for position in positions) or "-")
@@ -365,4 +366,4 @@ class FilterJob:
             else ""
             for words, positions in zip(row.words, row.divergent, strict=True)
         ]
-        return [f"{row.score:.{DIGITS}f}", f"{probability:.4f}", verdict, *tagged]
+        return [f"{row.score:.{DIGITS}f}", probability, verdict, *tagged]

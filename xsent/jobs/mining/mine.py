@@ -16,6 +16,7 @@ from torch import Tensor
 from xsent import __version__
 from xsent.atomic import atomic_write
 from xsent.batch import Embedder
+from xsent.config_checks import check_device
 from xsent.evaluation.search.exact import EXTRA, Candidates, Neighbours, collect_candidates, merge_candidates, rescore
 from xsent.evaluation.search.ivf import (
     InvertedFile,
@@ -26,7 +27,7 @@ from xsent.evaluation.search.ivf import (
 )
 from xsent.evaluation.search.margin import best_neighbours, search_width
 from xsent.evaluation.search.mining import MinedPairs, select_pairs
-from xsent.jobs.checks import check_device, check_free_space, check_input, check_output
+from xsent.jobs.checks import check_free_space, check_input, check_output
 from xsent.jobs.mining.engines import Engine
 from xsent.jobs.mining.sentences import Sentences, read_sentences
 from xsent.jobs.mining.settings import MiningOptions

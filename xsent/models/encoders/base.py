@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from xsent.batch import Tokens
 from xsent.models.batching import batch_slices, flatten_ids, hash_tensors, longest_first, reordered_positions
+from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class DeclaredModule(nn.Module):
         return module
 
 
-class Encoder(DeclaredModule, ABC):
+class Encoder(SentenceEmbedder, DeclaredModule):
     """Encodes sentences as vectors."""
 
     name: str
@@ -163,40 +164,21 @@ class Encoder(DeclaredModule, ABC):
         hash_tensors(content, {name: value for name, value in self.state_dict().items() if isinstance(value, Tensor)})
         return content.hexdigest()
 
-    def encode(
-        self,
-        sentences: Sequence[str],
-        *,
-        token_budget: int | None = None,
-        progress: bool = False,
-        bfloat16: bool = False,
-        out: Path | None = None,
-    ) -> Tensor:
-        """Embed sentences in batches of similar length.
+    def _networks(self) -> Sequence[nn.Module]:
+        return [self]
 
-        Args:
-            sentences: N texts. One without a token gets the zero vector and is counted.
-            token_budget: padded tokens in a batch; by default the encoder's for its device.
-            bfloat16: compute with a copy of the weights in bfloat16; the result is float32 all the same.
-            out: a ``.npy`` file to write the vectors to; the result is then a memory map of that file.
-
-        Returns:
-            (N, D) float32 on the CPU, in the order of ``sentences``.
-
-        Raises:
-            FloatingPointError: a vector is not finite.
-        """
-        if isinstance(sentences, str):
-            raise TypeError("encode expects a sequence of sentences, found one string")
-        ids, lengths = self._tokenize_all(sentences, progress)
+    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any]:
+        hidden = not options.show_progress
+        ids, lengths = self._tokenize_all(sentences, hidden)
         # Longest first: a batch that exceeds the memory fails at once.
         order = longest_first(lengths)
         ids, lengths = ids[reordered_positions(lengths, order)], lengths[order]
-        result = _zeros((len(sentences), self.dim), out)
-        bar = tqdm(total=len(order), desc=f"encoding with {self.name}", disable=not progress, unit=" texts")
-        with bar, torch.inference_mode(), self.eval_mode(), bfloat16_weights(self, enabled=bfloat16):
+        result = options.allocate(len(sentences), self.dim)
+        bar = tqdm(total=len(order), desc=f"encoding with {self.name}", disable=hidden, unit=" texts")
+        in_bfloat16 = bfloat16_weights(self, enabled=options.precision == "bfloat16")
+        with bar, torch.inference_mode(), self.eval_mode(), in_bfloat16:
             device, first = self.device, 0
-            for rows in batch_slices(lengths, token_budget or self.token_budget):
+            for rows in batch_slices(lengths, self.token_budget, options.batch_size):
                 batch = ids[first : first + int(lengths[rows].sum())]
                 first += len(batch)
                 embeddings = self.embed_ids(
@@ -206,16 +188,14 @@ class Encoder(DeclaredModule, ABC):
                     raise FloatingPointError(
                         f"{self.name}: a vector is not finite, among sentences {order[rows][:8].tolist()} ..."
                     )
-                result[order[rows]] = embeddings.cpu().numpy()
+                result[order[rows]] = options.finish(embeddings)
                 bar.update(len(embeddings))
         self.empty_sentences = len(sentences) - len(order)
         counts = self.empty_sentences, len(sentences)
         if self.empty_sentences and counts != self._last_warning:  # once, not after every epoch
             log.warning("%d of %d sentences have no token: their vectors are 0", *counts)
             self._last_warning = counts
-        if isinstance(result, np.memmap):
-            result.flush()
-        return torch.from_numpy(result)
+        return result
 
     def _pad(self, ids: Tensor, lengths: Tensor) -> Tokens:
         longest = int(lengths.max()) if len(lengths) else 0
@@ -227,17 +207,20 @@ class Encoder(DeclaredModule, ABC):
         input_ids[mask] = ids
         return Tokens(input_ids, mask.long())
 
-    def _tokenize_all(self, sentences: Sequence[str], progress: bool) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        if not sentences:
+    def _tokenize_all(self, sentences: Sequence[str], hidden: bool) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if not len(sentences):
             return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
         # Each chunk is packed at once: Python integers take 36 bytes each.
         starts = range(0, len(sentences), CHUNK)
-        hidden = not progress or len(starts) < 2
-        chunks = [
-            flatten_ids(self.tokenize(sentences[start : start + CHUNK]), np.int32)
-            for start in tqdm(starts, desc="tokenizing", disable=hidden, unit_scale=CHUNK, unit=" texts")
-        ]
-        ids, lengths = zip(*chunks, strict=True)
+        ids, lengths = [], []
+        for start in tqdm(starts, "tokenizing", disable=hidden or len(starts) < 2, unit_scale=CHUNK, unit=" texts"):
+            chunk = sentences[start : start + CHUNK]
+            for row, text in enumerate(chunk, start=start):
+                if not isinstance(text, str):
+                    raise TypeError(f"sentence {row}: expected a string, found {type(text).__name__} {text!r}")
+            chunk_ids, chunk_lengths = flatten_ids(self.tokenize(chunk), np.int32)
+            ids.append(chunk_ids)
+            lengths.append(chunk_lengths)
         return np.concatenate(ids), np.concatenate(lengths)
 
 
@@ -253,13 +236,3 @@ def bfloat16_weights(module: nn.Module, *, enabled: bool) -> Iterator[None]:
     finally:
         for parameter, data in weights:
             parameter.data = data
-
-
-def _zeros(shape: tuple[int, int], out: Path | None) -> NDArray[np.float32]:
-    if out is None:
-        return np.zeros(shape, dtype=np.float32)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if shape[0]:
-        return np.lib.format.open_memmap(out, mode="w+", dtype=np.float32, shape=shape)
-    np.save(out, np.zeros(shape, dtype=np.float32))  # a file without rows cannot be mapped
-    return np.zeros(shape, dtype=np.float32)

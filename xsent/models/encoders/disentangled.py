@@ -4,13 +4,16 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from xsent.batch import Parts
+from xsent.batch import Parts, Precision
 from xsent.models.batching import hash_tensors
 from xsent.models.encoders.base import Encoder
+from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder
 
 SPACES = ("original", "meaning", "language")
 CHUNK = 16_384  # rows that pass the heads together
@@ -47,21 +50,30 @@ def mlp(dim: int, hidden: Sequence[int]) -> nn.Module:
 
 
 @dataclass(frozen=True, eq=False)
-class DisentangledEncoder:
+class DisentangledEncoder(SentenceEmbedder):
     """Encodes sentences in one of three spaces."""
+
+    spaces = ("meaning", "language", "original")
 
     encoder: Encoder  # gives the original vectors (N, D)
     heads: DisentanglingHeads  # give the meaning and the language vectors
 
-    def encode(self, sentences: Sequence[str], *, space: str = "meaning", progress: bool = False) -> Tensor:
-        """Vectors (N, D) float32 in one space."""
-        if space not in SPACES:
-            raise ValueError(f"no space {space!r}; expected one of {', '.join(SPACES)}")
-        return self.embed(sentences, progress=progress)[space]
-
-    def embed(self, sentences: Sequence[str], *, progress: bool = False) -> dict[str, Tensor]:
+    def embed(self, sentences: Sequence[str], *, show_progress: bool = False) -> dict[str, Tensor]:
         """Vectors (N, D) float32 in all three spaces; each sentence is encoded once."""
-        return split_spaces(self.encoder.encode(sentences, progress=progress), self.heads)
+        return split_spaces(self.encoder.encode(sentences, show_progress=show_progress), self.heads)
+
+    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any]:
+        computed: Precision = "bfloat16" if options.precision == "bfloat16" else "float32"
+        original = self.encoder.encode(
+            sentences, batch_size=options.batch_size, show_progress=options.show_progress, precision=computed
+        )
+        vectors = split_spaces(original, self.heads)[space]
+        result = options.allocate(*vectors.shape)
+        result[:] = options.finish(vectors)
+        return result
+
+    def _networks(self) -> Sequence[nn.Module]:
+        return [self.encoder, self.heads]
 
     def digest(self) -> str:
         content = hashlib.sha256(self.encoder.digest().encode())

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from xsent.models.model_files import read_json, read_weights
+from xsent.similarity import unit
 
 # Supported poolings, by the names of sentence-transformers and of ``POOLING`` alike, in the order of a concatenation.
 POOLINGS = ("cls", "max", "mean")
@@ -50,41 +51,70 @@ def read_folder(folder: Path) -> FolderSettings | None:
         ValueError: an unsupported module, pooling or option; names the file.
         FileNotFoundError: weights of a Dense module are missing.
     """
-    modules = read_json(folder / "modules.json")
+    modules = _read_modules(folder)
     if modules is None:
         return None
-    kinds = [_module_kind(module["type"], folder) for module in modules]
-    paths = [folder / module["path"] for module in modules]
-    pooling = 2 if kinds[:3] == ["Transformer", "Dense", "Pooling"] else 1  # index of the module
-    dense = kinds[pooling + 1 : len(kinds) - (kinds[-1] == "Normalize")]
-    if not re.fullmatch("Transformer( Dense)? Pooling( Dense)*( Normalize)?", " ".join(kinds)):
+    kinds = [kind for kind, _ in modules]
+    paths = [path for _, path in modules]
+    if not re.fullmatch("Transformer( Dense)? Pooling( Dense| Normalize)*", " ".join(kinds)):
         raise ValueError(
-            f"{folder / 'modules.json'}: expected Transformer, optional Dense, Pooling, any Dense, optional Normalize,"
+            f"{folder / 'modules.json'}: expected Transformer, optional Dense, Pooling, then any Dense and Normalize,"
             f" found {', '.join(kinds)}"
         )
+    pooling = kinds.index("Pooling")
+    normalize = kinds[-1] == "Normalize"
     max_length, lowercase = _transformer_options(paths[0])
-    dense_paths = paths[pooling + 1 : pooling + 1 + len(dense)]
     return FolderSettings(
         transformer=paths[0],
         token_projection=_read_token_projection(paths[1]) if pooling == 2 else None,
         pooling=_read_pooling(paths[pooling] / "config.json"),
-        projection=nn.Sequential(*[layer for path in dense_paths for layer in _read_dense(path, SENTENCES)]),
-        normalize=kinds[-1] == "Normalize",
+        projection=_read_layers(modules[pooling + 1 : len(modules) - normalize]),
+        normalize=normalize,
         prompt=_read_prompt(folder / "config_sentence_transformers.json"),
         max_length=max_length,
         lowercase=lowercase,
     )
 
 
+def read_static_modules(folder: Path) -> tuple[Path, nn.Sequential]:
+    """The folder of a ``StaticEmbedding`` and the layers after it.
+
+    Raises:
+        ValueError: an unsupported module.
+    """
+    modules = _read_modules(folder) or []
+    kinds = [kind for kind, _ in modules]
+    if not re.fullmatch("StaticEmbedding( Dense| Normalize)*", " ".join(kinds)):
+        found = ", ".join(kinds) or "none"
+        raise ValueError(
+            f"{folder / 'modules.json'}: expected StaticEmbedding, then any Dense and Normalize, found {found}"
+        )
+    return modules[0][1], _read_layers(modules[1:])
+
+
+def is_static(folder: Path) -> bool:
+    """Whether the first module is a ``StaticEmbedding``."""
+    modules = _read_modules(folder) or []
+    return [kind for kind, _ in modules[:1]] == ["StaticEmbedding"]
+
+
+class Normalize(nn.Module):
+    """Vectors of length one."""
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(B, D) -> (B, D)."""
+        return unit(vectors)
+
+
 def fits_folder(projection: nn.Sequential) -> bool:
     """Whether ``FolderWriter`` can write a projection so that ``read_folder`` builds the same one.
 
-    Each layer must be a linear map, alone or followed by one of ``ACTIVATIONS`` without options.
+    Each layer must be a ``Normalize`` or a linear map, alone or followed by one of ``ACTIVATIONS`` without options.
     """
     previous: nn.Module | None = None
     for layer in projection:
         plain = type(layer).__name__ in ACTIVATIONS and repr(layer) == repr(type(layer)())
-        if not isinstance(layer, nn.Linear) and not (plain and isinstance(previous, nn.Linear)):
+        if not isinstance(layer, nn.Linear | Normalize) and not (plain and isinstance(previous, nn.Linear)):
             return False
         previous = layer
     return True
@@ -115,13 +145,16 @@ class FolderWriter:
         _write_json(self._next_folder("Pooling") / "config.json", options)
 
     def add_layers(self, layers: nn.Sequential) -> None:
-        """Add linear layers, each with or without an activation (``fits_folder``)."""
+        """Add normalisations and linear layers, each with or without an activation (``fits_folder``)."""
         assert fits_folder(layers)
         remaining = list(layers)
         while remaining:
             linear = remaining.pop(0)
+            if isinstance(linear, Normalize):
+                self.add_normalize()
+                continue
             assert isinstance(linear, nn.Linear)
-            is_last = not remaining or isinstance(remaining[0], nn.Linear)
+            is_last = not remaining or isinstance(remaining[0], nn.Linear | Normalize)
             self.add_dense(linear, nn.Identity() if is_last else remaining.pop(0), SENTENCES)
 
     def add_dense(self, linear: nn.Linear, activation: nn.Module, feature: str) -> None:
@@ -166,6 +199,20 @@ class FolderWriter:
 
 def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_modules(folder: Path) -> list[tuple[str, Path]] | None:
+    """Kind and folder of each module; None without a ``modules.json``."""
+    modules = read_json(folder / "modules.json")
+    if modules is None:
+        return None
+    return [(_module_kind(module["type"], folder), folder / module["path"]) for module in modules]
+
+
+def _read_layers(modules: Sequence[tuple[str, Path]]) -> nn.Sequential:
+    """Layers of Dense and Normalize modules."""
+    layers = [[Normalize()] if kind == "Normalize" else _read_dense(path, SENTENCES) for kind, path in modules]
+    return nn.Sequential(*[layer for part in layers for layer in part])
 
 
 def _module_kind(type_name: str, folder: Path) -> str:

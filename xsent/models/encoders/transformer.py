@@ -26,7 +26,7 @@ from xsent.models.encoders.sentence_transformers_folder import (
     fits_folder,
     read_folder,
 )
-from xsent.models.model_files import model_folder
+from xsent.models.model_files import model_folder, quiet_transformers
 
 log = logging.getLogger(__name__)
 
@@ -235,9 +235,10 @@ def max_input_length(transformer: PreTrainedModel, tokenizer: PreTrainedTokenize
 
 def _load_transformer(folder: str, name: str, pooling: Sequence[str], trust_remote_code: bool) -> PreTrainedModel:
     transformer: Any
-    transformer, report = AutoModel.from_pretrained(
-        folder, dtype=torch.float32, trust_remote_code=trust_remote_code, output_loading_info=True
-    )
+    with quiet_transformers():
+        transformer, report = AutoModel.from_pretrained(
+            folder, dtype=torch.float32, trust_remote_code=trust_remote_code, output_loading_info=True
+        )
     missing, unexpected = sorted(report["missing_keys"]), sorted(report["unexpected_keys"])
     log.info("%s: missing weights: %s; unused weights: %s", name, _shorten(missing), _shorten(unexpected))
     needed = [key for key in missing if "pooler" not in key or POOLER in pooling]

@@ -61,6 +61,7 @@ class PairEncoder(DeclaredModule):
     dropout: float  # before either head
     tags_words: bool  # whether the head for tokens is trained
     seed: int  # of the new weights
+    scores_are_logits: bool = field(init=False, default=True)
     truncated_pairs: int = field(init=False, default=0)  # pairs of the last `judge` that were too long
     calibrated: Tensor = field(init=False)
 

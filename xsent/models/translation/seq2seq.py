@@ -16,7 +16,7 @@ from tqdm import tqdm
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from xsent.models.batching import batch_slices, longest_first
-from xsent.models.model_files import model_folder
+from xsent.models.model_files import model_folder, quiet_transformers
 from xsent.models.translation.languages import codes_by_language, language_tokens
 from xsent.paths import sha256
 
@@ -158,9 +158,10 @@ class Translator:
     @cached_property
     def _transformer(self) -> Any:
         transformer: Any
-        transformer, report = AutoModelForSeq2SeqLM.from_pretrained(
-            str(self.folder), dtype=PRECISIONS[self.precision], output_loading_info=True
-        )
+        with quiet_transformers():
+            transformer, report = AutoModelForSeq2SeqLM.from_pretrained(
+                str(self.folder), dtype=PRECISIONS[self.precision], output_loading_info=True
+            )
         if missing := sorted(report["missing_keys"]):
             raise ValueError(f"{self.folder}: the checkpoint lacks {', '.join(missing)}: translations would be random")
         # Our search settings replace the checkpoint's; no sampling.

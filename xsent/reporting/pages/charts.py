@@ -96,7 +96,7 @@ def _curves(*, marked: bool, log: bool) -> Spec:
         " && (datum.variant == '' || indexof(chosen, datum.variant) >= 0)"
     ).encode(
         x=alt.X("step:Q").title("step").scale(zero=False, nice=False).axis(tickCount=5, format="~s"),
-        y=y.axis(tickCount=5, format="~g"),
+        y=y.axis(tickCount=5, format="~r"),
         color=_numbered("colour", COLOURS),
     )
     lines = base.mark_line(strokeWidth=1.8, invalid="break-paths-filter-domains", clip=True)

@@ -1,4 +1,4 @@
-"""Comparison of runs: deltas of figures, whether they are comparable, what differs; HTML page and terminal table."""
+"""Comparison of runs: verdict, what differs, deltas of figures and whether they are comparable; HTML page and table."""
 
 import json
 import math
@@ -14,27 +14,31 @@ from xsent.reporting.pages.page import COMPARISON, Section, macro, write_page
 from xsent.reporting.pages.points import pictures_section
 from xsent.reporting.pages.run_folder import RunFiles, flatten, read_run
 from xsent.reporting.pages.run_report import headline, overview
-from xsent.reporting.tables.results import decimals, result_cells, value_cell
+from xsent.reporting.pages.verdict import (
+    Change,
+    Figures,
+    change_between,
+    direction_word,
+    main_metrics,
+    signed,
+    test_items,
+    verdict,
+)
+from xsent.reporting.tables.results import result_cells, value_cell
 from xsent.reporting.tables.table import Cell, Row, Table, terminal_table, text_row
 
 MAX_RUNS = 20
+MAX_NAMES = 3  # in the title
 MAX_ROWS = 1_000
 GENERATOR = f'<meta name="generator" content="{COMPARISON}">'
 HEADER_BYTES = 4096  # beginning of a file, where a page names its kind
-HIGHER_IS_BETTER = re.compile(
-    "accuracy|p_at_1|pivot_p_at_1|f1|best_f1|f1_equivalent|f1_divergent|precision|recall|roc_auc"
-    "|spearman|cosine_spearman|cosine_ap"
-)
-LOWER_IS_BETTER = re.compile("error|xsim|eer")
-# Language vectors are not meant to find translations, and the probe's accuracy is bad news for meaning vectors.
-NOT_JUDGED = {"language", "language_probe"}
 RUN_PATHS = re.compile("run_dir|runs_dir|cache_dir")
 # Where an evaluator reads, writes and computes; the digests of the test sets tell what it read.
 EVALUATOR_PATHS = re.compile(
     "run_dir|runs_dir|cache_dir|root|out|folder|device|num_workers|dictionaries|augmented|error_types|flores"
     "|flores_augmented|flores_error_types|rocsmt|lexnorm|annotations|pool|models|.*_path"
 )
-OUTCOMES = {"seconds", "epochs", "batches", "best", "monitor"}  # results of a run, not conditions
+OUTCOMES = {"seconds", "epochs", "batches", "best", "monitor", "started", "before", "columns"}  # results of a run
 CONDITIONS = {
     "data": "sha256 of the data",
     "encoder": "sha256 of the encoder",
@@ -59,6 +63,11 @@ class ComparedMetric(NamedTuple):
     on_screen: bool  # the table of a single run would show it
     runs: list[ComparedFigure]
 
+    @property
+    def is_equal(self) -> bool:
+        """Whether all runs have the same value."""
+        return len({figure.value for figure in self.runs}) == 1
+
 
 def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | None = None) -> Path:
     """Write one page of several runs; deltas are to the first. Returns ``out``.
@@ -76,26 +85,33 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
     runs = dict(zip(short_names(folders), map(read_run, folders), strict=True))
     _check_output(out)
     metrics = compare_metrics(list(runs.values()))
-    on_screen = _figures("Figures", [compared for compared in metrics if compared.on_screen], list(runs))
-    every = _figures("Every figure", metrics, list(runs))
+    shown = [compared for compared in metrics if compared.on_screen]
+    on_screen, every = _figures("Figures", shown, list(runs)), _figures("Every figure", metrics, list(runs))
+    unequal = _figures("Figures", [compared for compared in shown if not compared.is_equal], list(runs))
+    equal = _figures("Equal in all runs", [compared for compared in shown if compared.is_equal], list(runs))
     figures = {
-        "figures": on_screen._replace(rows=on_screen.rows[:MAX_ROWS]),
+        "figures": unequal._replace(rows=unequal.rows[:MAX_ROWS]),
+        "equal": equal._replace(rows=equal.rows[:MAX_ROWS]),
         "every": every._replace(rows=every.rows[:MAX_ROWS]) if on_screen.total < every.total else None,
         "has_marks": any(figure.mark for compared in metrics for figure in compared.runs),
     }
     overviews = {name: overview(run) for name, run in runs.items()}
     sections = [
+        Section("differences", "What differs", "differences", {"tables": _difference_tables(runs)}),
         Section("comparison", "Figures", "comparison", figures),
         curves_section(runs),
         pictures_section(runs),
-        Section("differences", "What differs", "differences", {"tables": _difference_tables(runs)}),
         Section("runs", "The runs", "overviews", {"overviews": overviews}),
     ]
     write_page(
         out,
-        title=f"{len(runs)} runs compared",
+        title=_title(runs),
         kind=COMPARISON,
-        summary=macro("compared_runs", [(name, headline(run), run.finished) for name, run in runs.items()]),
+        summary=macro(
+            "compared_runs",
+            verdict(_changes(runs)),
+            [(name, headline(run), run.finished) for name, run in runs.items()],
+        ),
         sections=sections,
     )
     if console is not None:
@@ -138,6 +154,26 @@ def _figures(label: str, metrics: Sequence[ComparedMetric], names: Sequence[str]
         rows.append(Row(cells, bold="/mean/" in compared.metric))
     header = ["metric", names[0], *(text for name in names[1:] for text in (name, "delta"))]
     return Table(label, header, rows, len(rows), "each run's results.csv")
+
+
+def _title(runs: Mapping[str, RunFiles]) -> str:
+    """``demo and short: oracle on mini, cldr``, as far as it is the same for all runs."""
+    names = " and ".join(runs) if len(runs) <= MAX_NAMES else f"{len(runs)} runs"
+    headlines = {headline(run) for run in runs.values()}
+    return f"{names}: {headlines.pop()}" if len(headlines) == 1 else f"{names} compared"
+
+
+def _changes(runs: Mapping[str, RunFiles]) -> list[Change]:
+    """Changes of the main figures from the first run to each of the others."""
+    (first_name, first), *others = runs.items()
+    figures = Figures(first_name, first.metrics, first.outcomes)
+    changes = []
+    for metric in main_metrics(first.metrics):
+        for name, run in others:
+            reason = incomparable(run, first, metric.split("/")[1])
+            second = Figures(name, run.metrics, run.outcomes)
+            changes.append(change_between(metric, figures, second, items=test_items(first, metric), reason=reason))
+    return [change for change in changes if change is not None]
 
 
 def _difference_tables(runs: Mapping[str, RunFiles]) -> list[Table]:
@@ -187,17 +223,7 @@ def delta_text(metric: str, figure: ComparedFigure) -> str:
     """``+1.20 better``; "" where there is nothing to compare."""
     if figure.delta is None:
         return figure.mark
-    return f"{figure.delta:+.{decimals(metric)}f} {figure.mark or _verdict(metric, figure.delta)}".rstrip()
-
-
-def _verdict(metric: str, delta: float) -> str:
-    """``better``, ``worse``, or "" where neither or not known; a delta that is shown as zero has none."""
-    *names, kind = metric.split("/")
-    rounded = round(delta, decimals(metric))
-    is_higher, is_lower = HIGHER_IS_BETTER.fullmatch(kind), LOWER_IS_BETTER.fullmatch(kind)
-    if NOT_JUDGED & set(names) or rounded == 0 or not (is_higher or is_lower):
-        return ""
-    return "better" if (rounded > 0) == bool(is_higher) else "worse"
+    return f"{signed(metric, figure.delta)} {figure.mark or direction_word(metric, figure.delta)}".rstrip()
 
 
 # ---- were two figures measured in the same way?

@@ -18,7 +18,7 @@ from xsent.reporting.plots.embeddings import POINTS
 from xsent.reporting.secrets import MASK, redact
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
-CURVES, DETAILS = "metrics.csv", "details.csv"
+CURVES, DETAILS, OUTCOMES = "metrics.csv", "details.csv", "outcomes.json"
 MAX_CELL = 2**31 - 1  # characters; the csv module's own limit of 131,072 is less than a document
 CONFIG_GROUPS = ("recipe", "encoder", "data", "evaluator")  # mappings or absent
 NUMBERS = ("epochs", "batches", "seconds", "best")
@@ -55,6 +55,10 @@ class RunFiles(NamedTuple):
     about: dict[str, Any]  # environment, digests and seed; of a finished run epochs, seconds and the like
     metrics: dict[str, float]  # NaN where the file has null
     expected: dict[str, float]  # the paper's figures, named as ours
+    before: dict[str, float]  # figures before training
+    outcomes: dict[str, list[bool]]  # by metric, the test items that it is the percentage of
+    outcomes_before: dict[str, list[bool]]  # of the figures before training
+    choices: dict[str, str]  # names of the chosen config files by group, as Hydra recorded them
     logged: dict[str, list[LoggedValue]]  # by name, in the order of the file
     details: list[list[str]]  # header and rows; [] without details.csv
     charts: list[Path]
@@ -99,6 +103,10 @@ def read_run(folder: Path) -> RunFiles:
         about=content,
         metrics=_figures(figures, metrics, "metrics"),
         expected=_figures(expected, metrics, "expected"),
+        before=_figures(content.get("before") or {}, metrics, "before"),
+        outcomes=_read_outcomes(folder / OUTCOMES, "after") if finished else {},
+        outcomes_before=_read_outcomes(folder / OUTCOMES, "before") if finished else {},
+        choices=_read_choices(folder / ".hydra" / "hydra.yaml"),
         # An evaluation logs nothing: a metrics.csv beside a config.yaml belongs to an earlier training run.
         logged={} if is_evaluation and config_file.is_file() else _read_logged(folder / CURVES),
         details=list(csv_rows(folder / DETAILS)),
@@ -145,6 +153,27 @@ def _figures(figures: Any, path: Path, entry: str) -> dict[str, float]:
         is_number = isinstance(value, int | float | None) and not isinstance(value, bool)
         _check(path, is_number, f"a number or null as {name} in `{entry}`", value)
     return {name: math.nan if value is None else float(value) for name, value in figures.items()}
+
+
+def _read_outcomes(path: Path, moment: str) -> dict[str, list[bool]]:
+    """Outcomes of the test items by metric, ``before`` or ``after`` training; empty where they were not written."""
+    if not path.is_file():
+        return {}
+    outcomes = _read_object(path).get(moment, {})
+    _check(path, isinstance(outcomes, Mapping), f"outcomes by metric in `{moment}`", outcomes)
+    for name, text in outcomes.items():
+        is_valid = len(name.split("/")) in (4, 5) and isinstance(text, str) and not set(text) - {"0", "1"}
+        _check(path, is_valid, f"0 or 1 for each test item of {name} in `{moment}`", text)
+    return {name: [digit == "1" for digit in text] for name, text in outcomes.items()}
+
+
+def _read_choices(path: Path) -> dict[str, str]:
+    """Names of the chosen config files by group, from Hydra's record; empty without one."""
+    record = _read_yaml(path) if path.is_file() else {}
+    for key in ("hydra", "runtime", "choices"):
+        _check(path, isinstance(record, Mapping), "Hydra's record of the choices", record)
+        record = record.get(key) or {}
+    return {str(group): name for group, name in record.items() if isinstance(name, str)}
 
 
 def _listed(folder: Path, kind: str, ending: str, files: object) -> list[Path]:

@@ -1,4 +1,4 @@
-"""``report.html`` of a run: results, curves, pictures, charts, configuration and details."""
+"""``report.html`` of a run: verdict, results, curves, pictures, charts, configuration and details."""
 
 import base64
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from xsent.reporting.pages.curves import curves_section
 from xsent.reporting.pages.page import RUN, Section, log_page_errors, macro, shorten, write_page
 from xsent.reporting.pages.points import pictures_section
 from xsent.reporting.pages.run_folder import RunFiles, csv_rows, read_run
+from xsent.reporting.pages.verdict import main_figures, run_changes, verdict
 from xsent.reporting.tables.published import published_tables
 from xsent.reporting.tables.results import figure_cells, grid
 from xsent.reporting.tables.table import Cell, Row, Table, text_row
@@ -43,12 +44,12 @@ def write_report(folder: Path) -> Path:
         Section("overview", "What ran", "overview", overview(run)),
         _details_section(run),
     ]
-    title = f"{'Training' if run.trains else 'Evaluation'} {run.folder.absolute().name}"
+    started = (run.folder.absolute().name, run.about.get("started"), took(run))
     return write_page(
         folder / REPORT,
-        title=title,
+        title=headline(run),
         kind=RUN,
-        summary=macro("run_summary", headline(run), run.finished),
+        summary=macro("run_summary", verdict(run_changes(run), main_figures(run)), started, run.finished),
         sections=sections,
     )
 
@@ -128,10 +129,11 @@ def _details_section(run: RunFiles) -> Section | None:
 
 
 def headline(run: RunFiles) -> str:
-    """The run in one line: ``DisentanglingRecipe on mini, trained on cldr``."""
+    """The run in one line: ``oracle on mini, cldr``."""
     encoder = _name(run.config.get("encoder"))
     if run.trains:
-        return shorten(f"{recipe_name(run.config)} on {encoder}, trained on {_name(run.config.get('data'))}")
+        recipe = run.choices.get("recipe") or recipe_name(run.config)
+        return shorten(f"{recipe} on {encoder}, {_name(run.config.get('data'))}")
     model = run.config.get("ckpt") or encoder
     return shorten(f"{model} evaluated on {', '.join(_evaluators(run.config)) or 'nothing'}")
 
@@ -146,16 +148,21 @@ def recipe_name(config: Mapping[str, Any]) -> str:
 def overview(run: RunFiles) -> dict[str, Any]:
     """What ran, for ``overview.html``."""
     config = yaml.safe_dump(dict(run.config), sort_keys=False, allow_unicode=True, width=120)
-    seconds = run.about.get("seconds")
     return {
         "run": run,
         "names": {group: _name(run.config.get(group)) for group in ("encoder", "data")},
         "recipe": recipe_name(run.config),
         "evaluators": _evaluators(run.config),
-        "took": None if seconds is None else f"{timedelta(seconds=round(seconds))} (h:min:s)",
+        "took": took(run),
         "config": config[:MAX_CONFIG],
         "cut": len(config) > MAX_CONFIG,
     }
+
+
+def took(run: RunFiles) -> str | None:
+    """``0:01:03 (h:min:s)``; None of an unfinished run."""
+    seconds = run.about.get("seconds")
+    return None if seconds is None else f"{timedelta(seconds=round(seconds))} (h:min:s)"
 
 
 def _name(part: object) -> str:

@@ -16,6 +16,11 @@ FOUR_DECIMALS = re.compile(
 COUNTS = ("ties", "truncated", "errors", "only_direct", "only_pivot", "_n")
 # Standard deviations, p-values and buckets of errors are in results.csv only.
 FILE_ONLY = re.compile(r"sd_|p_(?!at_)|levenshtein_|jaccard_")
+HIGHER_IS_BETTER = re.compile(
+    "accuracy|p_at_1|pivot_p_at_1|f1|best_f1|f1_equivalent|f1_divergent|precision|recall|roc_auc"
+    "|spearman|cosine_spearman|cosine_ap"
+)
+LOWER_IS_BETTER = re.compile("error|xsim|eer")
 
 
 class ResultCell(NamedTuple):

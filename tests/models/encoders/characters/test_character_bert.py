@@ -233,7 +233,7 @@ def test_less_padding_after_a_word_does_not_change_its_vector(word: str) -> None
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 def test_neither_the_batch_nor_padding_changes_a_vector(folder: Path, pooling: str) -> None:
     encoder = load(folder, pooling=pooling)
-    alone = encoder.encode(SENTENCES, token_budget=1)
+    alone = encoder.encode(SENTENCES, batch_size=1)
     tokens = encoder.collate([*encoder.tokenize(SENTENCES), []])
     # Padded with ids of a word instead of the padding id.
     badly_padded = tokens._replace(input_ids=tokens.input_ids.masked_fill(tokens.attention_mask == 0, 259))
@@ -372,7 +372,7 @@ def test_code_beside_the_weights_is_not_run_and_does_not_matter(folder: Path, tm
 def test_a_new_projection_decides_the_size(folder: Path) -> None:
     encoder = load(folder, projection=5)
     assert encoder.dim == 5
-    assert encoder.encode(SENTENCES, bfloat16=True).shape == (4, 5)
+    assert encoder.encode(SENTENCES, precision="bfloat16").shape == (4, 5)
 
 
 def test_there_is_no_table_of_word_vectors() -> None:

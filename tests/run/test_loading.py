@@ -1,0 +1,150 @@
+"""What ``load_encoder`` takes: names, folders of every format, and clear errors for the rest."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+import xsent
+from tests.helpers import toy_bert
+from tests.models.small import load_encoder as load_transformer
+from xsent.models.encoders.characters.static_characters import StaticCharacterEncoder
+from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
+from xsent.models.encoders.static import bundled_folder
+from xsent.models.export.pipeline import build_pipeline, write_pipeline
+from xsent.run import encoders
+from xsent.run.loading import encoder_choice_error
+
+TEXTS = ["A dog sleeps in the house.", "Ein Hund schläft im Haus.", "ea ek dl"]
+
+
+def exported(embedder: Any, folder: Path, space: str = "original") -> Path:
+    folder.mkdir()
+    write_pipeline(build_pipeline(embedder, space=space), folder)
+    return folder
+
+
+def with_heads(encoder: Any) -> DisentangledEncoder:
+    torch.manual_seed(0)
+    return DisentangledEncoder(encoder, DisentanglingHeads(encoder.dim, [4]))
+
+
+def same(folder: Path, expected: Any, **options: Any) -> None:
+    torch.testing.assert_close(
+        xsent.load_encoder(folder).encode(TEXTS), expected.encode(TEXTS, **options), rtol=0, atol=1e-5
+    )
+
+
+def test_a_name_is_an_encoder_of_conf() -> None:
+    assert xsent.load_encoder("mini").encode("A dog").shape == (256,)
+
+
+def test_a_static_folder_gives_the_encoder_it_holds(tmp_path: Path) -> None:
+    mini = xsent.load_encoder("mini")
+    same(bundled_folder(), mini)
+    characters = StaticCharacterEncoder(name="c", dim=4, sizes=[3], buckets=50, max_length=64, std=1.0, seed=1)
+    characters.save(tmp_path / "characters")
+    loaded = xsent.load_encoder(tmp_path / "characters")
+    assert torch.nn.functional.cosine_similarity(loaded.encode(TEXTS), characters.encode(TEXTS)).min() > 0.999
+
+
+@pytest.mark.parametrize("space", ["original", "meaning", "language"])
+@pytest.mark.parametrize("base", ["mini", "bert"])
+def test_an_export_gives_the_vectors_of_what_was_exported(base: str, space: str, tmp_path: Path) -> None:
+    encoder = (
+        xsent.load_encoder("mini")
+        if base == "mini"
+        else load_transformer(toy_bert(tmp_path / "bert"), pooling="mean", normalize=True)
+    )
+    if space == "original":
+        same(exported(encoder, tmp_path / "export"), encoder)
+        return
+    embedder = with_heads(encoder)
+    same(exported(embedder, tmp_path / "export", space), embedder, space=space)
+
+
+def test_a_folder_of_transformers_is_pooled_by_the_mean_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = toy_bert(tmp_path / "bert")
+    same(folder, load_transformer(folder, pooling="mean", normalize=False))
+    assert "no modules.json, so its vectors are made by mean pooling" in caplog.text
+
+
+def test_any_table_of_token_vectors_is_averaged(tmp_path: Path) -> None:
+    # As other tools write it: vectors (1, 0), (0, 2) and (4, 0), no Normalize; the unknown token counts.
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    save_file({"embeddings": torch.tensor([[1.0, 0.0], [0.0, 2.0], [4.0, 0.0]])}, tmp_path / "model.safetensors")
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+    (tmp_path / "modules.json").write_text(json.dumps([module]))
+    assert xsent.load_encoder(tmp_path).encode(["a b", "c", "b b a"]).tolist() == [
+        [2.0, 1.0],
+        [1.0, 0.0],
+        [pytest.approx(8 / 3), pytest.approx(2 / 3)],
+    ]
+
+
+def test_loading_prints_nothing_about_an_unused_pooler(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    bert = load_transformer(toy_bert(tmp_path / "bert"), pooling="mean", normalize=True)
+    folder = exported(bert, tmp_path / "export")  # without the pooler's weights
+    capfd.readouterr()
+    xsent.load_encoder(folder)
+    assert "".join(capfd.readouterr()) == ""
+
+
+def test_a_folder_cannot_allow_its_own_code(tmp_path: Path) -> None:
+    folder = toy_bert(tmp_path / "bert")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "own", "auto_map": {"AutoModel": "own.Model"}, "trust_remote_code": True}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "own.py").write_text("raise SystemExit")
+    with pytest.raises(ValueError, match=r"needs Python code of its own \(own.Model\)"):
+        xsent.load_encoder(folder)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("labes", "no encoder 'labes': expected character_bert, .*; did you mean labse?"),
+        ("intfloat/multilingual-e5-base", "did you mean e5_base?"),
+        ("some/model", "hf download some/model --local-dir FOLDER"),
+        ("no/such/run/best.ckpt", "no encoder 'no/such/run/best.ckpt'"),
+        ("laser2", "laser2 is not on the hub: fetch laser2.pt"),
+    ],
+)
+def test_a_source_that_cannot_be_loaded_is_named_with_the_remedy(source: str, message: str) -> None:
+    with pytest.raises(FileNotFoundError, match=message):
+        xsent.load_encoder(source)
+
+
+def test_a_folder_without_a_model_says_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(ValueError, match=r"expected checkpoints/ \(a run\), modules.json .* found notes.txt"):
+        xsent.load_encoder(tmp_path)
+
+
+def test_an_impossible_device_is_refused_first() -> None:
+    with pytest.raises(ValueError, match="device 'tpu9' cannot be used"):
+        xsent.load_encoder("mini", device="tpu9")
+
+
+def test_a_folder_as_encoder_of_a_config_is_told_the_way(tmp_path: Path) -> None:
+    assert f"ckpt={tmp_path}" in encoder_choice_error(str(tmp_path))
+    assert "did you mean labse?" in encoder_choice_error("labsee")
+
+
+def test_the_table_of_encoders_fits_a_screen_and_agrees_with_the_encoders() -> None:
+    entries = {entry.name: entry for entry in encoders()}
+    assert max(map(len, str(encoders()).splitlines())) <= 80
+    assert str(encoders()).splitlines()[0].split() == ["name", "dim", "languages", "origin"]
+    assert entries["labse_raw"][1:5] == (768, "109", "hub: sentence-transformers/LaBSE", "Apache-2.0")
+    assert entries["e5_large"].dim == 1024  # its own, not that of the file it takes over
+    for name in ("mini", "tiny", "static_characters"):
+        assert xsent.load_encoder(name).encode("a").shape == (entries[name].dim,)
+    assert all(entry.about and "\n" not in entry.about for entry in entries.values())

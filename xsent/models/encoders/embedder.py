@@ -1,0 +1,163 @@
+"""What all encoders offer: ``encode`` texts to vectors, and ``similarity`` of texts or vectors."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from xsent.batch import Precision
+from xsent.config_checks import check_choice, check_device, check_integer
+from xsent.similarity import cos_sim, unit
+
+
+class EncodeOptions(NamedTuple):
+    """Options of ``SentenceEmbedder.encode`` that concern batches and results."""
+
+    batch_size: int | None
+    normalize: bool
+    show_progress: bool
+    precision: Precision
+    out: Path | None
+
+    def allocate(self, rows: int, dim: int) -> NDArray[Any]:
+        """An array of zeros for the result, in memory or mapping the file ``out``."""
+        kind = np.int8 if self.precision == "int8" else np.float32
+        if self.out is None:
+            return np.zeros((rows, dim), dtype=kind)
+        self.out.parent.mkdir(parents=True, exist_ok=True)
+        if rows:
+            return np.lib.format.open_memmap(self.out, mode="w+", dtype=kind, shape=(rows, dim))
+        np.save(self.out, np.zeros((0, dim), dtype=kind))  # a file without rows cannot be mapped
+        return np.zeros((0, dim), dtype=kind)
+
+    def finish(self, embeddings: Tensor) -> NDArray[Any]:
+        """Embeddings (B, D) float32 as the result has them: of length one, or of 8 bits, if so chosen."""
+        if self.normalize:
+            embeddings = unit(embeddings)
+        if self.precision == "int8":
+            embeddings = quantise(embeddings)
+        array: NDArray[Any] = embeddings.numpy(force=True)
+        return array
+
+
+class SentenceEmbedder(ABC):
+    """Base class of all encoders and of runs with heads."""
+
+    spaces: tuple[str, ...] = ("original",)  # of the vectors; the first is that of ``encode``
+
+    def encode(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        batch_size: int | None = None,
+        device: str | torch.device | None = None,
+        space: str | None = None,
+        normalize: bool = False,
+        show_progress: bool = False,
+        precision: Precision = "float32",
+        out: str | Path | None = None,
+    ) -> Tensor:
+        """Embed sentences.
+
+        Sentences of similar length form a batch, up to a number of tokens that suits the device. The size of the
+        batches changes speed and memory, never the vectors.
+
+        Args:
+            sentences: one text, or N texts. A text without a token gets the zero vector and is counted in a warning.
+            batch_size: most sentences in a batch; None: the number of tokens alone limits it.
+            device: where to compute; the encoder moves there for this call and back. None: where it is.
+            space: of a run with heads: ``meaning`` (its default), ``language`` or ``original``.
+            normalize: whether vectors get length one.
+            show_progress: whether to show a progress bar.
+            precision: ``float32``; ``bfloat16``: computes with weights in bfloat16, the result is float32;
+                ``int8``: computes in float32 and returns whole numbers of 8 bits, each vector scaled to its own
+                largest value, which cosines do not depend on.
+            out: a ``.npy`` file to write the vectors to; the result is then a memory map of that file.
+
+        Returns:
+            (D,) for one text, (N, D) for several, in their order; on the CPU.
+
+        Raises:
+            ValueError: an unknown space, precision or device.
+            TypeError: a sentence is not a string.
+            FloatingPointError: a vector is not finite.
+        """
+        if isinstance(sentences, str):
+            if out is not None:
+                raise ValueError(f"out={out}: expected a list of sentences for a file, found one string")
+            sentences, is_single = [sentences], True
+        else:
+            is_single = False
+            sentences = sentences if isinstance(sentences, Sequence) else list(sentences)
+        if batch_size is not None:
+            check_integer("batch_size", batch_size, minimum=1)
+        check_choice("precision", precision, get_args(Precision))
+        space = self.spaces[0] if space is None else space
+        if space not in self.spaces:
+            advice = "" if len(self.spaces) > 1 else "; only a run with heads has meaning and language"
+            raise ValueError(f"space={space!r}: expected {' or '.join(self.spaces)}{advice}")
+        if normalize and precision == "int8":
+            raise ValueError("normalize=True: a vector of precision='int8' cannot have length one; use similarity")
+        options = EncodeOptions(batch_size, normalize, show_progress, precision, None if out is None else Path(out))
+        with _moved(self._networks(), device):
+            vectors = self._encode(sentences, space, options)
+        if isinstance(vectors, np.memmap):
+            vectors.flush()
+        result = torch.from_numpy(vectors)
+        return result[0] if is_single else result
+
+    def similarity(
+        self, a: str | Iterable[str] | Tensor | NDArray[Any], b: str | Iterable[str] | Tensor | NDArray[Any]
+    ) -> Tensor:
+        """Cosines (M, N) of M and N texts or vectors; one text or one vector counts as a row.
+
+        Raises:
+            ValueError: the vectors have different sizes.
+        """
+        left, right = self._rows(a), self._rows(b)
+        if left.size(1) != right.size(1):
+            raise ValueError(f"expected vectors of one size, found {left.size(1)} and {right.size(1)}")
+        return cos_sim(left, right)
+
+    def _rows(self, side: str | Iterable[str] | Tensor | NDArray[Any]) -> Tensor:
+        if isinstance(side, np.ndarray) and side.dtype.kind in "fi":
+            side = torch.from_numpy(side)
+        vectors = side if isinstance(side, Tensor) else self.encode(side)
+        return (vectors[None] if vectors.ndim == 1 else vectors).float()
+
+    @abstractmethod
+    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any]:
+        """Vectors (N, D) in a space, in an array of ``options.allocate``."""
+
+    @abstractmethod
+    def _networks(self) -> Sequence[nn.Module]:
+        """What computes the vectors."""
+
+
+def quantise(vectors: Tensor) -> Tensor:
+    """Vectors (N, D) in 8 bits, each scaled to its own largest value; a zero vector stays zero."""
+    largest = vectors.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)
+    return (vectors / largest * 127).round().to(torch.int8)
+
+
+@contextmanager
+def _moved(networks: Sequence[nn.Module], device: str | torch.device | None) -> Iterator[None]:
+    """Compute on a device in a ``with`` block."""
+    if device is None:
+        yield
+        return
+    check_device(str(device))
+    homes = [next(network.parameters()).device for network in networks]
+    try:
+        for network in networks:
+            network.to(device)
+        yield
+    finally:
+        for network, home in zip(networks, homes, strict=True):
+            network.to(home)

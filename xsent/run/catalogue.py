@@ -1,0 +1,64 @@
+"""Table of the encoders of ``conf/encoder``, read from the comments of their files without building them."""
+
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+import yaml
+
+from xsent.paths import conf_folder
+
+FIELD = re.compile(r"# (dim|languages|origin|licence): (.+)")
+WIDTHS = (17, 4, 11, 0)  # of the columns of the table, for 80 columns in all
+
+
+class EncoderInfo(NamedTuple):
+    """An encoder that ``load_encoder`` knows by name."""
+
+    name: str
+    dim: int  # size of its vectors
+    languages: str
+    origin: str  # bundled, hub: NAME, folder: ..., or train: ...
+    licence: str  # of the weights; empty: unknown, or nothing to license
+    about: str
+
+
+class EncoderTable(tuple[EncoderInfo, ...]):
+    """The encoders; printed as a table."""
+
+    def __str__(self) -> str:
+        # Without the owner of a model, which is long.
+        origins = [re.sub("hub: [^/]+/", "hub: ", entry.origin) for entry in self]
+        rows = [EncoderInfo._fields[:4], *((*entry[:3], origin) for entry, origin in zip(self, origins, strict=True))]
+        lines = ("  ".join(f"{cell!s:{width}}" for cell, width in zip(row, WIDTHS, strict=True)) for row in rows)
+        return "\n".join(line.rstrip() for line in lines)
+
+    __repr__ = __str__
+
+
+def encoders() -> EncoderTable:
+    """The encoders that ``load_encoder`` and ``--encoder`` know by name."""
+    return EncoderTable(map(encoder_info, encoder_names()))
+
+
+def encoder_names() -> list[str]:
+    return sorted(path.stem for path in (conf_folder() / "encoder").glob("*.yaml"))
+
+
+@cache
+def encoder_info(name: str) -> EncoderInfo:
+    """The entry of a name of ``encoder_names``: a file's leading comment, and what it takes over from another file."""
+    text = (conf_folder() / "encoder" / f"{name}.yaml").read_text(encoding="utf-8")
+    comment = re.match(r"(#.*\n)*", text)
+    assert comment is not None
+    lines = comment[0].splitlines()
+    content: dict[str, Any] = yaml.safe_load(text)
+    fields = {match[1]: match[2] for line in lines if (match := FIELD.fullmatch(line))}
+    for parent in set(content.get("defaults", [])) & set(encoder_names()):
+        inherited = encoder_info(parent)._asdict()
+        fields = {key: inherited[key] for key in ("dim", "languages", "origin", "licence")} | fields
+    if "/" in content.get("name", ""):
+        fields["origin"] = f"hub: {content['name']}"
+    about = " ".join(line.removeprefix("# ") for line in lines if not FIELD.fullmatch(line))
+    dim = int(content["dim"] if "dim" in content else fields["dim"])
+    return EncoderInfo(name, dim, fields["languages"], fields["origin"], fields.get("licence", ""), about)
