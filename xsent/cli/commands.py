@@ -174,7 +174,9 @@ def run_filter(options: argparse.Namespace) -> None:
         options=filter_options,
         keep_work=config["keep_work"],
         work_dir=_optional_path(config["work_dir"]),
-        show=None if options.html is None else partial(try_divergence_page, options.html, **config["page"]),
+        show=None
+        if options.html is None
+        else partial(try_divergence_page, options.html, run=options.ckpt, **config["page"]),
     )
     log.info("%s", filtered)
 

@@ -18,7 +18,8 @@ class ScoredPair(NamedTuple):
 
     line: int  # in the file, from 1
     score: float
-    source: tuple[str, ...]
+    texts: tuple[str, str]  # source and target as in the file
+    source: tuple[str, ...]  # words
     target: tuple[str, ...]
     source_divergent: tuple[int, ...]  # positions of tagged words, from 0
     target_divergent: tuple[int, ...]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.jobs.filtering.test_filter import WordJudge, rows
-from tests.reporting.pages.helpers import blocks_of, contrast, find, fits_width, use_phone
+from tests.reporting.pages.helpers import blocks_of, contrast, find, fits_width, run_folder, use_phone
 from xsent.evaluation.score_report import Histogram, ScoredPair, ScoreReport
 from xsent.jobs.filtering.filter import FilterResult, filter_bitext, options_from
-from xsent.reporting.pages.filter import try_divergence_page, write_divergence_page
+from xsent.reporting.pages.filter import _side, try_divergence_page, write_divergence_page
 from xsent.run import load_config
 
 HOSTILE = "</script><script>document.title = 'taken over'</script><b>bold</b> <!-- &amp;"
@@ -28,8 +28,9 @@ def report(pairs: Sequence[ScoredPair], *, file: str = "text.tsv", judge: str = 
 
 
 def pair(line: int, score: float, source: str, target: str, *marked: Sequence[int]) -> ScoredPair:
-    marks = map(tuple, marked or ((), ()))
-    return ScoredPair(line, score, tuple(source.split(" ")), tuple(target.split(" ")), *marks, EVERY)
+    source_marks, target_marks = marked or ((), ())
+    words = tuple(source.split(" ")), tuple(target.split(" "))
+    return ScoredPair(line, score, (source, target), *words, tuple(source_marks), tuple(target_marks), EVERY)
 
 
 def test_a_page_that_cannot_be_written_is_logged_and_stops_no_filter(
@@ -54,7 +55,7 @@ def test_no_text_of_the_bitext_becomes_part_of_the_pages_own(tmp_path: Path) -> 
 
 def test_the_page_stays_under_five_megabytes_whatever_the_text_and_says_what_it_left_out(tmp_path: Path) -> None:
     words = ("ا" * 500,) * 200
-    long_pair = ScoredPair(1, 0.0, words, words, tuple(range(200)), (), EVERY)
+    long_pair = ScoredPair(1, 0.0, (" ".join(words), " ".join(words)), words, words, tuple(range(200)), (), EVERY)
     long = report([long_pair._replace(line=line) for line in range(1, 1201)])
     path = write_divergence_page(tmp_path / "page.html", long, rows=25, words=120)
     assert 2_000_000 < path.stat().st_size < 5_000_000
@@ -82,7 +83,46 @@ def test_bars_stand_on_the_side_of_their_class(tmp_path: Path) -> None:
         ("equivalent", "0.5 to 1.5: 4 pairs", 4),
         ("equivalent", "1.5 to 2.5: 0 pairs", 0),
     ]
-    assert "The dashed line is the threshold, 0.5" in page.read_text()
+    assert "0.5 keeps 1 of 1 pairs (100.0%)" in page.read_text()
+
+
+def sides_of(text: str, words: str, *divergent: int) -> str:
+    """The text, with divergent parts in brackets."""
+    parts, _ = _side(text, words.split(" "), divergent, 120)
+    return "".join(f"[{part}]" if is_marked else part for part, is_marked in parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "divergent", "shown"),
+    [
+        (
+            "Hello,  world !",
+            "Hello , world !",
+            (1, 2, 3),
+            "Hello,  [world] !",
+        ),  # spaces stay, punctuation is not marked
+        ("l'eau (froide)", "l' eau ( froide )", (0, 1, 2, 3, 4), "[l'eau] ([froide])"),
+        ("« Oui » dit-elle", '" Oui " dit-elle', (0, 1, 3), "« [Oui] » [dit-elle]"),  # the tokenizer changed quotes
+        ("a “b” c", 'a " b " c', (2,), "a “[b]” c"),
+        ("1 000 chats", "1000 chats", (0,), "[1000] chats"),  # a changed word is marked among the words
+    ],
+)
+def test_divergent_words_are_marked_in_the_original_text(
+    text: str, words: str, divergent: tuple[int, ...], shown: str
+) -> None:
+    assert sides_of(text, words, *divergent) == shown
+
+
+@pytest.mark.parametrize(("auc", "is_near"), [(52.5, True), (None, True), (75.0, False)])
+def test_the_page_warns_of_a_judge_near_chance(auc: float | None, is_near: bool, tmp_path: Path) -> None:
+    figures = {"test/divergence_heldout/synthetic/roc_auc": auc, "test/divergence_heldout/synthetic/f1": 33.3}
+    run = run_folder(tmp_path / "run", metrics=figures)
+    toys = report([pair(1, 1.0, "a", "b")])
+    text = write_divergence_page(tmp_path / "page.html", toys, rows=1, words=1, run=run).read_text()
+    assert ("This judge is near chance" in text) == is_near
+    assert "divergence_heldout synthetic" in text
+    untrained = write_divergence_page(tmp_path / "untrained.html", toys, rows=1, words=1).read_text()
+    assert "was not trained to find divergences" in untrained
 
 
 @pytest.mark.parametrize(("rows", "words", "message"), [(0, 5, "page.rows=0"), (5, 0, "page.words=0")])
@@ -212,6 +252,23 @@ def test_everything_can_be_done_from_the_keyboard(page: Any) -> None:
     assert status(page) == "7 of 7 pairs, page 2 of 3"
 
 
+def test_moving_the_threshold_counts_what_it_keeps_and_changes_the_classes(page: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    (threshold,) = find(page, "[name=threshold]")
+    choose(page, "verdict", "equivalent")
+    assert status(page).startswith("5 of 7 pairs")
+    threshold.send_keys(Keys.ARROW_RIGHT)  # an edge of the bars: 1.5 instead of 0.5
+    assert texts(page, "output") == ["1.5 keeps 0 of 6 pairs (0.0%)"]  # by the histogram, which is of all pairs
+    assert (lines(page), status(page)) == (["1"], "1 of 7 pairs, page 1 of 1")
+    choose(page, "verdict", "divergent")
+    assert texts(page, ".verdict.divergent")[1:] == ["≠ divergent"] * 3
+    for _ in range(2):
+        threshold.send_keys(Keys.ARROW_LEFT)
+    assert texts(page, "output") == ["-0.5 keeps 5 of 6 pairs (83.3%)"]
+    assert lines(page) == ["2"]
+
+
 def test_parts_of_a_sample_can_be_chosen(open_page: Callable[[Path], Any], tmp_path: Path) -> None:
     parts = [("lowest",), ("near", "random"), ("near",), ("highest", "random"), ("random",), ("random",), ("random",)]
     pairs = [toy._replace(parts=names) for toy, names in zip(TOYS, parts, strict=True)]
@@ -280,5 +337,6 @@ def filtered_file(tmp_path: Path) -> FilterResult:
 
 
 def words_of_cell(cell: str) -> str:
-    """The words of ``3:weak 4:signal``."""
-    return "" if cell == "-" else " ".join(entry.split(":", 1)[1] for entry in cell.split(" "))
+    """The words of ``3:weak 4:signal`` without punctuation, which no page marks."""
+    words = [] if cell == "-" else [entry.split(":", 1)[1] for entry in cell.split(" ")]
+    return " ".join(word for word in words if word != ".")

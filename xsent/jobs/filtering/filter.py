@@ -297,7 +297,9 @@ class FilterJob:
             is_equivalent = row.score > self.threshold
             equivalent += is_equivalent
             if number in sample:
-                pairs.append(ScoredPair(row.line, row.score, *row.words, *row.divergent, sample[number]))
+                pairs.append(
+                    ScoredPair(row.line, row.score, self._texts(row), *row.words, *row.divergent, sample[number])
+                )
             if self.options.is_kept(is_equivalent) and (best is None or number in best):
                 text.write("\t".join([row.text, *self._cells(row, is_equivalent)]) + "\n")
                 written += 1
@@ -323,6 +325,10 @@ class FilterJob:
     def shards(self) -> range:
         """Numbers of the shards."""
         return range(-(-self.pairs // self.options.chunk))
+
+    def _texts(self, row: _ScoredRow) -> tuple[str, str]:
+        columns = row.text.split("\t")
+        return columns[self.options.columns.source - 1], columns[self.options.columns.target - 1]
 
     def _scores(self) -> Iterator[Scores]:
         for number in self.shards:

@@ -181,12 +181,19 @@ def parallel_spec(axes: Sequence[str]) -> Spec:
     return _finish(layers, height=70 * len(axes), reach=60, tip=TRIAL_TIP)
 
 
-def histogram_spec(threshold: float) -> Spec:
-    """Bars of two classes and a rule between them. Columns: key, low, high, count, verdict, text."""
+def histogram_spec(threshold: float, *, step: float, position: int) -> Spec:
+    """Bars of two classes and a rule between them. Columns: key, low, high, count, text.
+
+    The choice ``threshold=<number>`` moves the rule from ``position`` by edges of bars, ``step`` apart.
+    """
     # Hollow against filled: the classes differ without colour, too.
     classes = ["equivalent", "divergent"]
-    bars = ROWS.mark_bar(orient="vertical", strokeWidth=1).encode(
-        x=alt.X("low:Q").title("score of a pair").scale(zero=False, nice=False),
+    bars = ROWS.transform_calculate(verdict=f"(datum.low + datum.high) / 2 > cut ? '{classes[0]}' : '{classes[1]}'")
+    bars = bars.mark_bar(orient="vertical", strokeWidth=1).encode(
+        x=alt.X("low:Q")
+        .title("score of a pair")
+        .scale(zero=False, nice=False)
+        .axis(labelOverlap=True, labelSeparation=12),
         x2="high:Q",
         y=alt.Y("count:Q").title("pairs"),
         y2=alt.datum(0),
@@ -194,10 +201,11 @@ def histogram_spec(threshold: float) -> Spec:
         fillOpacity=alt.FillOpacity("verdict:O").scale(domain=classes, range=[1, 0.25]).legend(None),
         stroke=alt.Stroke("verdict:N").scale(domain=classes, range=["var(--c0)", "var(--c6)"]).legend(None),
     )
-    rule = alt.Chart(alt.InlineData(values=[{"low": threshold}])).mark_rule(
-        color="var(--ink)", strokeDash=[6, 4], strokeWidth=2
-    )
-    return _finish(alt.layer(bars, rule.encode(x="low:Q")), height=180, reach=60, tip=[Text("{text}")])
+    rule = alt.Chart(alt.InlineData(values=[{"low": threshold}])).transform_calculate(low="cut")
+    rule = rule.mark_rule(color="var(--ink)", strokeDash=[6, 4], strokeWidth=2).encode(x="low:Q")
+    spec = _finish(alt.layer(bars, rule), height=180, reach=60, tip=[Text("{text}")])
+    cut = f"{threshold} + {step} * (toNumber(split(chosen[0], '=')[1]) - {position})"
+    return {**spec, "params": [{"name": "cut", "expr": cut}]}
 
 
 def _numbered(field: str, values: Sequence[object], channel: type[Any] = alt.Color) -> Any:

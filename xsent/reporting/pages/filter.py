@@ -1,31 +1,50 @@
 """Page of a filtered bitext: histogram of the scores and a sample of pairs with their divergent words marked."""
 
+import logging
 import math
+import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
+from operator import itemgetter
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import langcodes
 
 from xsent.evaluation.score_report import PARTS, Histogram, ScoreReport
 from xsent.reporting.pages.charts import chart, histogram_spec
 from xsent.reporting.pages.page import FILTER, Section, log_page_errors, macro, shorten, write_page
+from xsent.reporting.pages.run_folder import read_run
+from xsent.reporting.tables.table import Table, text_row
+
+log = logging.getLogger(__name__)
 
 MAX_PAIR_BYTES = 4_000_000  # of all pairs on the page
 PAIR_OVERHEAD = 420  # bytes of markup of a pair, about
 MAX_WORD = 80  # characters; anything longer is an address or a broken line
+MAX_GAP = 8  # characters between two words
+CHANCE = 50  # AUC of a judge that guesses
+NEAR_CHANCE = 10  # points of AUC above it
+FIGURES = {"AUC": "roc_auc", "F1 at this threshold": "calibrated_f1", "F1 at threshold 0": "f1", "best F1": "best_f1"}
 
 
-def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: int) -> Path:
+def write_divergence_page(
+    path: Path, report: ScoreReport, *, rows: int, words: int, run: str | PathLike[str] | None = None
+) -> Path:
     """Write the page; returns ``path``.
 
     Args:
         rows: pairs on the screen at a time; at least 1.
         words: of a sentence, at most; the page tells how many more there are. At least 1.
+        run: run folder or checkpoint of the judge, to show its figures on labelled pairs; None: it was not trained.
     """
     check_page(rows=rows, words=words)
     sides = [
-        [_side(pair.source, pair.source_divergent, words), _side(pair.target, pair.target_divergent, words)]
+        [
+            _side(pair.texts[0], pair.source, pair.source_divergent, words),
+            _side(pair.texts[1], pair.target, pair.target_divergent, words),
+        ]
         for pair in report.pairs
     ]
     sizes = [PAIR_OVERHEAD + len(str(texts).encode()) for texts in sides]
@@ -45,25 +64,29 @@ def write_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: 
         "total": total,
         "omitted": len(sizes) - count,
     }
+    slider = _slider(report)
+    spec = histogram_spec(report.threshold, step=slider["step"], position=slider["position"])
     charts = {"scores": chart("histogram", _bars(report.histogram, report.threshold))}
-    blocks = {"scores": {"specs": {"histogram": histogram_spec(report.threshold)}, "charts": charts}}
+    blocks = {"scores": {"specs": {"histogram": spec}, "charts": charts}}
     classes = {"divergent": report.divergent, "equivalent": report.equivalent}
     return write_page(
         path,
         title=f"Divergences in {report.file}",
         kind=FILTER,
-        summary=macro("judged", report, classes, total),
+        summary=macro("judged", report, classes, total, _judge_figures(run), run is not None),
         sections=[
-            Section("scores", "Scores", "scores", {"threshold": report.threshold}, blocks),
+            Section("scores", "Scores", "scores", slider, blocks),
             Section("pairs", "Pairs", "pairs", context),
         ],
     )
 
 
-def try_divergence_page(path: Path, report: ScoreReport, *, rows: int, words: int) -> None:
+def try_divergence_page(
+    path: Path, report: ScoreReport, *, rows: int, words: int, run: str | PathLike[str] | None = None
+) -> None:
     """Write the page; log a failure, because the filtered bitext must be written all the same."""
     with log_page_errors(path):
-        write_divergence_page(path, report, rows=rows, words=words)
+        write_divergence_page(path, report, rows=rows, words=words, run=run)
 
 
 def check_page(*, rows: int, words: int) -> None:
@@ -91,17 +114,91 @@ def _bars(histogram: Histogram, threshold: float) -> list[dict[str, object]]:
     ]
 
 
+def _slider(report: ScoreReport) -> dict[str, Any]:
+    """The edges of the bars as thresholds to choose, ``position`` is the number of the report's own."""
+    step, counts = report.histogram.width, report.histogram.counts
+    position = round((report.threshold - report.histogram.start) / step)
+    return {
+        "threshold": report.threshold,
+        "step": step,
+        "counts": list(counts),
+        "position": min(max(position, 0), len(counts)),
+        "kept": report.equivalent,
+        "total": report.equivalent + report.divergent,
+    }
+
+
 def _score(value: float, step: float) -> str:
     """A score with as many decimals as tell it from the next."""
     digits = max(1, -math.floor(math.log10(step)))
     return f"{round(value, digits) + 0.0:.{digits}f}"  # plus zero: never -0.0
 
 
-def _side(words: Sequence[str], divergent: Sequence[int], limit: int) -> tuple[list[tuple[str, bool]], int]:
-    """Runs of words with whether they are divergent, and the number of words left out."""
-    positions = range(min(len(words), limit))
-    runs = [
-        (" ".join(shorten(words[position], MAX_WORD) for position in run), is_marked)
-        for is_marked, run in groupby(positions, key=set(divergent).__contains__)
-    ]
-    return runs, len(words) - len(positions)
+def _side(text: str, words: Sequence[str], divergent: Sequence[int], limit: int) -> tuple[list[tuple[str, bool]], int]:
+    """Parts of a text with whether they are divergent, and the number of words left out; punctuation never is."""
+    marked = {position for position in divergent if not _is_punctuation(words[position])}
+    spans = word_spans(text, words)
+    if any(spans[position] is None for position in marked):
+        text = " ".join(words)  # the tokenizer changed a marked word
+        spans = word_spans(text, words)
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    for position, span in enumerate(spans[:limit]):
+        if span is None:
+            continue
+        is_marked = position in marked
+        gap, word = text[end : span[0]], shorten(text[span[0] : span[1]], MAX_WORD)
+        # The gap between two marked words is marked, too.
+        parts += [(gap, is_marked and position - 1 in marked), (word, is_marked)]
+        end = span[1]
+    if len(words) <= limit:
+        parts.append((text[end:], False))
+    runs = [("".join(part for part, _ in run), is_marked) for is_marked, run in groupby(parts, key=itemgetter(1))]
+    return [run for run in runs if run[0]], max(0, len(words) - limit)
+
+
+def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
+    """Start and end of each word in the text that it was cut from; None where the tokenizer changed it."""
+    spans: list[tuple[int, int] | None] = []
+    end = reach = 0  # how far the next word may be from the last one that was found
+    for word in words:
+        reach += len(word) + MAX_GAP
+        start = text.find(word, end, end + reach)
+        if start < 0:
+            spans.append(None)
+            continue
+        end, reach = start + len(word), 0
+        spans.append((start, end))
+    return spans
+
+
+def _is_punctuation(word: str) -> bool:
+    return all(unicodedata.category(character).startswith("P") for character in word)
+
+
+# ---- how good is the judge?
+
+
+def _judge_figures(path: str | PathLike[str] | None) -> dict[str, Any]:
+    """Figures of a run on labelled pairs for the macro ``judged``: a table, and a warning if they are near chance."""
+    if path is None:
+        return {"table": None, "warnings": []}
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent.parent
+    try:
+        run = read_run(folder)
+    except ValueError as error:
+        log.info("no figures of the judge on the page: %s", error)
+        return {"table": None, "warnings": []}
+    rows, warnings = [], []
+    # The first item of an evaluator has all its pairs.
+    sets = {name.split("/")[1]: name.rpartition("/")[0] for name in reversed(run.metrics) if name.endswith("/roc_auc")}
+    for labelled in reversed(sets.values()):
+        figures = [run.metrics.get(f"{labelled}/{metric}") for metric in FIGURES.values()]
+        name = labelled.partition("/")[2].replace("/", " ")
+        rows.append(text_row([name, *("" if figure is None else f"{figure:.1f}" for figure in figures)]))
+        if not run.metrics[f"{labelled}/roc_auc"] >= CHANCE + NEAR_CHANCE:
+            warnings.append(f"AUC {run.metrics[f'{labelled}/roc_auc']:.1f} on {name}")
+    table = (
+        Table("Figures of the judge", ["labelled pairs", *FIGURES], rows, len(rows), "metrics.json") if rows else None
+    )
+    return {"table": table, "warnings": warnings, "near": CHANCE + NEAR_CHANCE}

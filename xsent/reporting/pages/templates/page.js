@@ -148,3 +148,18 @@ for (const form of all("form[role=search]")) {
   form.onchange = form.oninput = ({ type, target }) => (type === "input") === (target.name === "words") && show(0);
   show(0);
 }
+// The threshold of scored pairs: how many it keeps, the class of each pair, chart and list.
+for (const range of all("[name=threshold]")) range.oninput = () => {
+  const { counts, step, position, threshold } = JSON.parse(range.dataset.scores);
+  const cut = threshold + step * (range.value - position);
+  const [kept, total] = [counts.slice(range.value), counts].map((list) => list.reduce((sum, count) => sum + count, 0));
+  range.form.querySelector("output").value = `${cut.toLocaleString("en", DIGITS)} keeps ${kept.toLocaleString("en")} of `
+    + `${total.toLocaleString("en")} pairs (${(100 * kept / total).toFixed(1)}%)`;
+  for (const row of all(".pairs li")) {
+    const verdict = row.dataset.verdict = row.dataset.score > cut ? "equivalent" : "divergent";
+    const textContent = `${verdict === "equivalent" ? "=" : "≠"} ${verdict}`;
+    Object.assign(row.querySelector(".verdict"), { className: `verdict ${verdict}`, textContent });
+  }
+  all("figure").forEach(update);
+  document.querySelector("form[data-rows]").dispatchEvent(new Event("change"));
+};
