@@ -147,9 +147,9 @@ def test_options_reach_the_job(files: tuple[Path, Path], tmp_path: Path) -> None
         (["--encoder", "labsee"], "encoder 'labsee': expected one of "),
         (["--device", "tpu9"], "device 'tpu9' cannot be used"),
         (["--set", "ivf=3"], "ivf=3: expected values such as ivf.probes"),
-        (["--margin", "cosine"], "margin='cosine': expected absolute or distance or ratio"),
-        (["--strategy", "both"], "strategy='both': expected forward or backward or intersect or max"),
-        (["--engine", "spark"], "engine='spark': expected local or ray"),
+        (["--margin", "cosine"], "margin=cosine: expected one of absolute, distance, ratio"),
+        (["--strategy", "both"], "strategy=both: expected one of forward, backward, intersect, max"),
+        (["--engine", "spark"], "engine=spark: expected one of local, ray"),
         (["--space", "meaning"], "space=meaning: only a run with heads has spaces"),
         (["--ckpt", "no/such/run"], "no/such/run"),
         (

@@ -1,39 +1,48 @@
-"""Type and range checks of config values: each raises ``ValueError`` that names the option."""
+"""Type and range checks of config values: each raises ``UsageError`` that names the option."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TypeGuard
 
 
+class UsageError(ValueError):
+    """A wrong option or value: the user has to change the command, not the data."""
+
+
 def check_integer(name: str, value: object, *, minimum: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
-        raise ValueError(f"{name}={value}: expected an integer of at least {minimum}")
+        raise UsageError(f"{name}={value}: expected an integer of at least {minimum}")
+
+
+def check_positive(name: str, value: object) -> None:
+    if not is_number(value) or value <= 0:
+        raise UsageError(f"{name}={value}: expected a number above 0")
 
 
 def check_number(name: str, value: object, *, minimum: float = 0) -> None:
     if not is_number(value) or value < minimum:
-        raise ValueError(f"{name}={value}: expected a number of at least {minimum:g}")
+        raise UsageError(f"{name}={value}: expected a number of at least {minimum:g}")
 
 
 def check_share(name: str, value: object) -> None:
     if not is_number(value) or not 0 <= value <= 1:
-        raise ValueError(f"{name}={value!r}: expected a number from 0 to 1")
+        raise UsageError(f"{name}={value!r}: expected a number from 0 to 1")
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
-        raise ValueError(f"{name}={value!r}: expected {' or '.join(choices)}")
+        raise UsageError(f"{name}={value}: expected one of {', '.join(choices)}{suggestion(str(value), choices)}")
 
 
 def check_string(name: str, value: object) -> None:
     if not isinstance(value, str):
-        raise ValueError(f"{name}={value}: expected a string, found {type(value).__name__}")
+        raise UsageError(f"{name}={value}: expected a string, found {type(value).__name__}")
 
 
 def check_boolean(name: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise ValueError(f"{name}={value}: expected true or false")
+        raise UsageError(f"{name}={value}: expected true or false")
 
 
 def check_device(device: str) -> None:

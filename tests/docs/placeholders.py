@@ -1,4 +1,4 @@
-"""Small files, models and runs for the names in documented commands: ``BITEXT``, ``text.de``, ``runs/oracle/TIME``.
+"""Small files, models and runs for the names in documented commands: ``BITEXT``, ``text.de``, ``runs/oracle``.
 
 Commands run as printed, in a folder with files of these names. A page that uses a new name needs a new maker here.
 All content is written for these tests or drawn from a seed.
@@ -550,7 +550,7 @@ def exported(path: Path, store: Store) -> None:
     """The meaning head of a run, exported for sentence-transformers and onnxruntime."""
     from xsent.cli import main
 
-    assert main(["export", str(store.get("runs/oracle/TIME")), "-o", str(path), "--onnx"]) == 0
+    assert main(["export", str(store.get("runs/oracle")), "-o", str(path), "--onnx"]) == 0
 
 
 # ---- runs
@@ -573,12 +573,12 @@ def run(*overrides: str) -> Maker:
 
 HEADS = ("encoder=mini", *toy_overrides(Path("{BITEXT}")))
 PLACEHOLDERS |= {
-    "runs/oracle/TIME": run("recipe=oracle", *HEADS),
+    "runs/oracle": run("recipe=oracle", *HEADS),
     "runs/short": run("recipe=oracle", *HEADS),
     "runs/demo": run("recipe=oracle", *HEADS),
-    "runs/dream/TIME": run("recipe=dream", *HEADS),
-    "runs/meat/TIME": run("recipe=meat", *HEADS),
-    "runs/labse/TIME": run(
+    "runs/dream": run("recipe=dream", *HEADS),
+    "runs/meat": run("recipe=meat", *HEADS),
+    "runs/labse": run(
         "recipe=labse",
         *HEADS,
         "encoder=static",
@@ -586,7 +586,7 @@ PLACEHOLDERS |= {
         "encoder.vocab_size=300",
         "recipe.tokenizer_sentences=500",
     ),
-    "runs/paraphrase/TIME": run(
+    "runs/paraphrase": run(
         "recipe=paraphrase",
         "encoder=labse",
         "encoder.path={bert}",
@@ -594,7 +594,7 @@ PLACEHOLDERS |= {
         "data.global_batch_size=8",
         "recipe.mining.mini_batches=2",
     ),
-    "runs/rolaser/TIME": run(
+    "runs/rolaser": run(
         "recipe=rolaser",
         "encoder=roberta",
         "encoder.path={bert}",
@@ -606,7 +606,7 @@ PLACEHOLDERS |= {
         "data.noise_workers=1",
         "encoder.max_length=128",
     ),
-    "runs/divergence/TIME": run(
+    "runs/divergence": run(
         "recipe=divergence",
         "encoder=mbert",
         "encoder.path={bert}",

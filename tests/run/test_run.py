@@ -167,7 +167,7 @@ def test_a_nan_loss_stops_the_run_names_the_rows_and_keeps_the_last_checkpoint(
         (["recipe=oracle", "+recipe.weights.dreem={meaning: 1.0}"], "recipe.weights names .*dreem"),
         (["recipe=oracle", "+recipe.optimizer.lrate=1"], "lrate"),
         (["recipe=labse", "+recipe.scheduler.warm=1"], "warm"),
-        (["recipe=oracle", "final=first"], "final=first: expected best or last"),
+        (["recipe=oracle", "final=first"], "final=first: expected one of best, last"),
         (["recipe=oracle", "save_encoder=there"], "trains no encoder"),
         (["recipe=oracle", "pictures.languages=[xx]", "pictures.pairs_per_language=5"], "unknown language 'xx'"),
         (["recipe=oracle", "data.global_batch_size=100000"], "larger than the training split"),

@@ -12,8 +12,8 @@ FIGURE = "test/refresd/wikimatrix/f1"
 
 def write(folder: Path, number: int, margin: int, best: float, figure: float | None) -> None:
     run = folder / str(number)
-    (run / ".hydra").mkdir(parents=True)
-    (run / ".hydra" / "overrides.yaml").write_text(f"- recipe=divergence\n- recipe.margin={margin}\n")
+    run.mkdir(parents=True)
+    (run / "command.yaml").write_text(f"overrides: [recipe=divergence, recipe.margin={margin}]\n")
     metrics = {} if figure is None else {FIGURE: figure}
     (run / "metrics.json").write_text(json.dumps({"best": best, "metrics": metrics}))
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 import torch
 from torch import Tensor
 
+from xsent.config_checks import check_choice
 from xsent.evaluation.evaluator import Bitext, Evaluator, TwoSided, number_texts
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ class DatasetEvaluator(Evaluator, Generic[S]):
     missing: str
 
     def __post_init__(self) -> None:
-        check_choice("missing", self.missing, MISSING)
+        check_choice("evaluator.missing", self.missing, MISSING)
 
     requested_by: ClassVar[str] = ""  # option with the names of the requested test sets; None there is all
 
@@ -155,24 +156,6 @@ class LanguagesEvaluator(DatasetEvaluator[S]):
 
     requested_by = "languages"
     languages: Sequence[str] | None  # requested test sets, for ``read``; None is all
-
-
-def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    """Raise ``ValueError`` when a config value is not one of the choices."""
-    if value not in choices:
-        raise ValueError(f"evaluator.{option}={value}: expected one of {', '.join(choices)}")
-
-
-def check_at_least(option: str, value: int, minimum: int) -> None:
-    """Raise ``ValueError`` when a config value is too small."""
-    if value < minimum:
-        raise ValueError(f"evaluator.{option}={value}: expected at least {minimum}")
-
-
-def check_positive(option: str, value: float) -> None:
-    """Raise ``ValueError`` when a config value is not above 0."""
-    if not value > 0:
-        raise ValueError(f"evaluator.{option}={value}: expected a number above 0")
 
 
 def zero_vectors(*sides: Tensor) -> int:

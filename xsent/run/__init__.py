@@ -2,9 +2,10 @@
 
 from xsent.run.build import build, check_targets
 from xsent.run.catalogue import encoders
-from xsent.run.compose import check_overrides, load_config, newest_run_folder, register_resolvers, start_time
+from xsent.run.compose import load_config, register_resolvers
 from xsent.run.evaluation import evaluate
 from xsent.run.loading import load_encoder, load_judge
+from xsent.run.overrides import check_overrides
 from xsent.run.training import train
 
 __all__ = [
@@ -16,8 +17,6 @@ __all__ = [
     "load_config",
     "load_encoder",
     "load_judge",
-    "newest_run_folder",
     "register_resolvers",
-    "start_time",
     "train",
 ]

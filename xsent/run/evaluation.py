@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from xsent.run.build import build, build_evaluator
-from xsent.run.compose import mask_hydra_files, plain
+from xsent.run.compose import plain
 from xsent.run.loading import load_model
+from xsent.run.start import Command, started
 
 if TYPE_CHECKING:
     from xsent.evaluation.evaluator import Evaluation, Evaluator
@@ -24,16 +25,25 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+def evaluate_command(command: Command) -> dict[str, float]:
+    """Score what a command of ``evaluate.py`` asks for; returns the metrics."""
+    with started(command) as config:
+        return evaluate_run(config)
+
+
 def evaluate(cfg: DictConfig) -> dict[str, float]:
     """Score an encoder or a trained run; returns the metrics."""
+    return evaluate_run(plain(cfg))
+
+
+def evaluate_run(config: dict[str, Any]) -> dict[str, float]:
+    """``evaluate`` with a resolved config."""
     from xsent.evaluation.sentence_sample import sample_sentences
     from xsent.reporting.environment import environment
     from xsent.reporting.run_outputs import remove_outputs
 
-    mask_hydra_files()
     silence_libraries()
     start = time.perf_counter()
-    config = plain(cfg)
     if not config["evaluator"]:
         raise ValueError("evaluator=none: nothing to evaluate; choose one, such as evaluator=tatoeba")
     pictures = config["pictures"]

@@ -2,26 +2,69 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from hydra.errors import HydraException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from xsent.config_checks import suggestion
+from xsent.paths import conf_folder
 
+# What to write instead of a path.
+FOLDERS = {
+    "encoder": "expected encoder=labse encoder.path=FOLDER for a model of that kind, or ckpt=RUN for a trained run",
+    "data": "expected data=bitext data.root=FOLDER",
+    "evaluator": "expected evaluator=tatoeba evaluator.root=FOLDER",
+}
 Compose = Callable[[Sequence[str]], Mapping[str, Any]]  # overrides -> config
 
 
-def explain_override_error(error: HydraException, overrides: Sequence[str], compose: Compose) -> str:
+def explain_override_error(error: Exception, overrides: Sequence[str], compose: Compose) -> str:
     """The message for a user; ``compose`` composes the same config with other overrides."""
     message = str(error)
     if match := re.search(r"Could not override '(.+)'", message):
         return _unknown_key(match[1], overrides, compose)
-    if match := re.search(r"Could not find '(.+)/(.+?)'", message):
-        names = sorted(re.findall(r"^\t([\w-]+)$", message, re.MULTILINE))
-        return f"{match[1]}={match[2]}: expected one of {', '.join(names)}{suggestion(match[2], names)}"
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file is not None:
+        return _unknown_choice(str(error.missing_cfg_file), overrides)
+    if match := re.search(r"Ambiguous value for argument '(.*)'", message):
+        return f"{match[1]}: several values make a grid; add -m"
     if match := re.search(r"Error parsing override '(.*)'\nmissing EQUAL", message):
         return f"{match[1]}: expected KEY=VALUE"
+    if isinstance(error, OverrideParseException):
+        key, _, value = error.override.partition("=")
+        return f"{error.override}: {value} cannot be read; quote it: '{key}=\"{value}\"'"
     return " ".join(message.partition("\nSee https")[0].split())
+
+
+def explain_value_error(error: OmegaConfBaseException) -> str:
+    """The message of a value that is missing or refers to a missing one."""
+    if isinstance(error, MissingMandatoryValue):
+        return f"{error.full_key}: expected a value, {error.full_key}=..."
+    message = str(error).partition("\n")[0]
+    return f"{error.full_key}: {message}" if error.full_key else message
+
+
+def _unknown_choice(file: str, overrides: Sequence[str]) -> str:
+    """The message of a choice without a file; ``file`` is that of Hydra, e.g. ``recipe/orcale``."""
+    groups = [text.lstrip("+").partition("=")[0] for text in overrides]
+    group = max((group for group in groups if file.startswith(f"{group}/")), key=len, default=file.rpartition("/")[0])
+    choice = file.removeprefix(f"{group}/")
+    if group in FOLDERS and ("/" in choice or Path(choice).exists()):
+        return f"{group}={choice}: expected a name, found a path; {FOLDERS[group]}"
+    names = choices_of(group)
+    return f"{group}={choice}: expected one of {', '.join(names)}{suggestion(choice, names)}"
+
+
+def choices_of(group: str) -> list[str]:
+    """Names of a config group that a user can choose."""
+    folder = conf_folder() / group
+    if not folder.is_dir():
+        (folder,) = [path for path in (conf_folder() / "job").rglob(group) if path.is_dir()][:1] or [folder]
+    names = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml")]
+    if group == "recipe":  # the folders hold the options of one recipe
+        names = [name for name in names if "/" not in name]
+    return sorted(name for name in names if not {"base", "parts"} & set(name.split("/")))
 
 
 def _unknown_key(key: str, overrides: Sequence[str], compose: Compose) -> str:

@@ -9,7 +9,6 @@ sweep would start the sweep again; the command line of this process trains the s
 """
 
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import xsent
+from xsent.run.start import log_to_screen
 
 CONFIG = "XSENT_RUN_CONFIG"  # JSON; in the environment, because a file would keep secrets
 PIPE = "XSENT_RUN_PIPE"  # set if standard input is the starter's pipe
@@ -65,7 +65,7 @@ def start_process(
 
 
 def start_worker() -> None:
-    """Log to stderr as Hydra does, and end this process at once when its starter ends.
+    """Log to stderr, and end this process at once when its starter ends.
 
     Checkpoints are complete at every moment.
     """
@@ -77,12 +77,17 @@ def start_worker() -> None:
 
     if os.environ.get(PIPE):
         threading.Thread(target=wait_for_end, daemon=True).start()
-    message = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(level=logging.INFO, format=message, datefmt="%H:%M:%S")
+    log_to_screen()
+
+
+def _train() -> None:
+    from xsent.run.training import train_run
+
+    train_run(json.loads(os.environ[CONFIG]))
 
 
 if __name__ == "__main__":
-    from xsent.run.training import train_run
+    from xsent.run.errors import run_reporting
 
     start_worker()
-    train_run(json.loads(os.environ[CONFIG]))
+    sys.exit(run_reporting(_train, interrupted="its last checkpoint can be resumed"))

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydra.core.hydra_config import HydraConfig
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from xsent.run.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
-from xsent.run.compose import check_same_config, mask_hydra_files, plain
+from xsent.run.compose import check_same_config, plain
 from xsent.run.evaluation import check_pictures, finish_run, silence_libraries
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ def train(cfg: DictConfig) -> float | None:
     Returns:
         The best value of the monitored validation metric, for sweeps.
     """
-    mask_hydra_files()
-    silence_libraries()
     return train_run(plain(cfg))
 
 
@@ -75,7 +72,6 @@ def train_run(
     check_fits(config, data)
     device = encoder_device(config["trainer"])
     validation_evaluator, evaluator = build_both_evaluators(config["evaluator"], data, device=device)
-    _log_default_data()
     data.read()
     recipe_class = get_object(config["recipe"]["_target_"])
     for each_evaluator in filter(None, (validation_evaluator, evaluator)):
@@ -152,13 +148,6 @@ def encoder_device(trainer: Mapping[str, Any]) -> str:
     if trainer["accelerator"] == "cpu" or not torch.cuda.is_available():
         return "cpu"
     return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
-
-
-def _log_default_data() -> None:
-    if HydraConfig.initialized() and HydraConfig.get().runtime.choices.get("data") == "cldr":
-        keys = {override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task}
-        if not {"data", "experiment", "debug"} & keys:
-            log.info("no data=...: training on data=cldr (emoji names in 14 languages)")
 
 
 def _is_main_process() -> bool:

@@ -1,26 +1,33 @@
-"""Start what the config of ``train.py`` asks for: a search, a cell of a study, or one run."""
+"""Run what a command of ``train.py`` asks for: a search, a cell of a study, or one run."""
 
-from omegaconf import DictConfig
+import json
+from pathlib import Path
 
-from xsent.run.compose import mask_hydra_files
-from xsent.run.evaluation import silence_libraries
-from xsent.run.training import train
+from hydra.core.hydra_config import HydraConfig
+
+from xsent.run.single_run import train_in_subprocess
+from xsent.run.start import Command, started
+from xsent.run.training import train_run
 
 
-def train_or_sweep(cfg: DictConfig) -> float | None:
+def train_or_sweep(command: Command) -> float | None:
     """Run the search of ``search``, the cell of ``study``, or else one training.
 
     Returns:
         The best value of the monitored validation metric.
     """
-    if cfg.search is None and cfg.study is None:
-        return train(cfg)
-    mask_hydra_files()
-    silence_libraries()
-    if cfg.search is not None:
+    if command.cfg.search is not None:
         from xsent.sweeps.search.search import run_search
 
-        return run_search(cfg)
-    from xsent.sweeps.study import run_cell
+        return run_search(command)
+    if command.cfg.study is not None:
+        from xsent.sweeps.study import run_cell
 
-    return run_cell(cfg)
+        return run_cell(command.cfg)
+    with started(command) as config:
+        # The command line of a grid cannot start the other processes of one of its runs.
+        if HydraConfig.initialized() and config["trainer"]["strategy"] != "auto":
+            train_in_subprocess(config)
+            best: float | None = json.loads((Path(config["run_dir"]) / "metrics.json").read_text("utf-8"))["best"]
+            return best
+        return train_run(config)

@@ -8,9 +8,10 @@ from statistics import fmean, pvariance
 from typing import Any, NamedTuple
 
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from xsent.atomic import write_text
+from xsent.run.start import read_record
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ def read_grid(folder: Path, figures: Sequence[str], *, mode: str) -> list[GridRu
     overrides: list[list[str]] = []
     for path in sorted(folder.glob("*/metrics.json"), key=lambda path: int(path.parent.name)):
         metrics = json.loads(path.read_text(encoding="utf-8"))
-        overrides.append(list(OmegaConf.load(path.parent / ".hydra" / "overrides.yaml")))
+        overrides.append(read_record(path.parent)["overrides"])
         runs.append(GridRun("", metrics["best"], [metrics["metrics"].get(name) for name in figures], path.parent))
     shared: set[str] = set.intersection(*(set(items) for items in overrides)) if len(runs) > 1 else set()
     options = [" ".join(option for option in items if option not in shared) for items in overrides]

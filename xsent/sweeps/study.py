@@ -23,6 +23,7 @@ import xsent
 from xsent.atomic import write_text
 from xsent.run.build import build, build_evaluator
 from xsent.run.compose import plain
+from xsent.run.errors import format_error
 from xsent.run.evaluation import embed_spaces, report
 from xsent.run.loading import load_encoder
 
@@ -54,8 +55,8 @@ def run_cell(cfg: DictConfig) -> float | None:
     try:
         cell |= _train_and_score(cfg, config)
     except Exception as error:
-        log.exception("cell %s %s %s failed", *cell.values())
-        cell["error"] = f"{type(error).__name__}: {error}"
+        log.warning("cell %s %s %s failed: %s", *cell.values(), format_error(error))
+        cell["error"] = format_error(error)
     write_text(Path(config["run_dir"]) / CELL, json.dumps(cell, indent=1))
     best: float | None = cell.get("best")
     return best

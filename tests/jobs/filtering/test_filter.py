@@ -335,7 +335,7 @@ def test_invalid_paths_are_errors_before_any_work(run: Run, tmp_path: Path) -> N
     [
         ("threshold", "best", "threshold=best: expected calibrated or a number"),
         ("threshold", "nan", "threshold=nan: expected calibrated or a number"),
-        ("keep", "good", "keep='good': expected all or equivalent or divergent"),
+        ("keep", "good", "keep=good: expected one of all, equivalent, divergent"),
         ("top", 0, "top=0: expected an integer of at least 1"),
         ("chunk", 0, "chunk=0: expected an integer of at least 1"),
         ("source_column", 0, "source_column=0: expected an integer of at least 1"),

@@ -156,9 +156,9 @@ def test_k_beyond_the_pool_averages_all_of_it_with_one_warning(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"margin": "cosine"}, r"margin='cosine': expected absolute or distance or ratio"),
-        ({"strategy": "both"}, r"strategy='both': expected forward or backward or intersect or max"),
-        ({"search_method": "hnsw"}, r"search='hnsw': expected auto or exact or ivf"),
+        ({"margin": "cosine"}, r"margin=cosine: expected one of absolute, distance, ratio"),
+        ({"strategy": "both"}, r"strategy=both: expected one of forward, backward, intersect, max"),
+        ({"search_method": "hnsw"}, r"search=hnsw: expected one of auto, exact, ivf"),
         ({"k": 0}, r"k=0: expected an integer of at least 1"),
         ({"exact_up_to": "all"}, r"exact_up_to=all: expected an integer"),
         ({"ivf": IvfOptions(cell_size=20, probes=0, sample=8, iterations=3, seed=0)}, r"ivf\.probes=0"),
@@ -300,7 +300,7 @@ def test_a_full_disk_is_named_and_keeps_the_earlier_output(
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        ("spark", ValueError, "engine='spark': expected local or ray"),
+        ("spark", ValueError, "engine=spark: expected one of local, ray"),
         ("ray", ModuleNotFoundError, r"pip install 'xsent\[ray\]'"),
     ],
 )

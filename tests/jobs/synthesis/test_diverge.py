@@ -405,13 +405,13 @@ def test_the_config_fits_the_signatures(divergences: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["seeds.order=best"], "seeds.order='best': expected score or margin or file"),
+        (["seeds.order=best"], "seeds.order=best: expected one of score, margin, file"),
         (["seeds.order=score"], "seeds.order=score: expected a score_column, found none"),
         (["score_column=3"], "score_column and origin_column are both 3: expected different columns"),
         (["source_column=3", "target_column=4"], "source_column and origin_column are both 3"),
         (["seeds.count=0"], "seeds.count=0: expected an integer of at least 1"),
-        (["seeds.margin=cosine"], "seeds.margin='cosine': expected absolute or distance or ratio"),
-        (["filter.words=letters"], "filter.words='letters': expected whitespace or moses"),
+        (["seeds.margin=cosine"], "seeds.margin=cosine: expected one of absolute, distance, ratio"),
+        (["filter.words=letters"], "filter.words=letters: expected one of whitespace, moses"),
         (["source_lang=xx-none"], "unknown language 'xx-none'"),
     ],
 )

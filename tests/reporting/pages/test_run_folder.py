@@ -43,8 +43,7 @@ def test_a_killed_run_has_its_config_and_curves_but_not_the_row_that_the_kill_to
 
 def test_the_command_is_what_was_typed_but_for_secrets(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run")
-    (folder / ".hydra").mkdir()
-    (folder / ".hydra" / "overrides.yaml").write_text("- encoder=mini\n- logger.api_key=12345\n- 'a=[x, y]'\n")
+    (folder / "command.yaml").write_text("overrides: [encoder=mini, logger.api_key=12345, 'a=[x, y]']\nchoices: {}\n")
     assert read_run(folder).command == "python evaluate.py encoder=mini 'logger.api_key=***' 'a=[x, y]'"
 
 
@@ -64,8 +63,7 @@ def test_the_command_is_what_was_typed_but_for_secrets(tmp_path: Path) -> None:
 )
 def test_secrets_within_mappings_and_lists_of_the_command_are_masked(typed: str, masked: str, tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run")
-    (folder / ".hydra").mkdir()
-    (folder / ".hydra" / "overrides.yaml").write_text(yaml.safe_dump([typed]))
+    (folder / "command.yaml").write_text(yaml.safe_dump({"overrides": [typed], "choices": {}}))
     assert read_run(folder).command == shlex.join(["python", "evaluate.py", masked])
     assert "TOPSECRET" not in write_report(folder).read_text().replace(masked, "")
 
@@ -103,9 +101,8 @@ def drawn(panel: object, *sentences: str) -> bytes:
         ("pictures/points.json", drawn([]), r"points\.json: .* finite points"),
         ("outcomes.json", b'{"after": {"test/a/b/f1": "012"}}', r"outcomes\.json: expected 0 or 1 .* test/a/b/f1 in"),
         ("outcomes.json", b'{"after": [1]}', r"outcomes\.json: expected outcomes by metric in `after`, found \[1\]"),
-        (".hydra/hydra.yaml", b"hydra: [1]", r"hydra\.yaml: expected Hydra's record of the choices, found \[1\]"),
-        (".hydra/overrides.yaml", b"a: [", r"overrides\.yaml: expected YAML"),
-        (".hydra/overrides.yaml", b"a: b", r"overrides\.yaml: expected a list of overrides, found {'a': 'b'}"),
+        ("command.yaml", b"a: [", r"command\.yaml: expected YAML"),
+        ("command.yaml", b"overrides: b\nchoices: {}", r"command\.yaml: expected a list of overrides, found 'b'"),
         ("metrics.json", b'{"metrics": {"test/a/b/f1": "high"}}', r"metrics\.json: .*test/a/b/f1 in .*, found 'high'"),
         ("metrics.json", b'{"metrics": {"f1": 1}}', r"metrics\.json: expected test/.* in `metrics`, found 'f1'"),
         ("metrics.json", b'{"metrics": [}', r"metrics\.json: expected JSON: .*line 1"),

@@ -108,7 +108,7 @@ def test_batch_and_models_decide_the_digest() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tags": "penn"}, r"annotator\.tags='penn': expected treebank or universal"),
+        ({"tags": "penn"}, r"annotator\.tags=penn: expected one of treebank, universal"),
         ({"batch_size": 0}, r"annotator\.batch_size=0: expected an integer of at least 1"),
     ],
 )

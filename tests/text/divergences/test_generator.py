@@ -120,7 +120,7 @@ def test_wordnet_is_missed_before_any_work_and_only_where_it_is_needed(tmp_path:
 def test_bad_options_and_keys_are_named(wordnet_folder: Path) -> None:
     with pytest.raises(Exception, match=r"divergences\.kinds=\['lexical'\]: expected some of subtree_deletion"):
         diverger(wordnet_folder, "divergences.kinds=[lexical]")
-    with pytest.raises(Exception, match=r"divergences\.links='first': expected all or last"):
+    with pytest.raises(Exception, match=r"divergences\.links=first: expected one of all, last"):
         diverger(wordnet_folder, "divergences.links=first")
     with pytest.raises(ValueError, match="expected pairs with different keys"):
         diverger(wordnet_folder).diverge([PAIRS[0], PAIRS[0]])

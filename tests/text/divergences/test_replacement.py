@@ -75,9 +75,9 @@ def test_names_and_i_keep_their_capital(phrase: str, tags: str) -> None:
 
 
 def test_unknown_options_are_named() -> None:
-    with pytest.raises(ValueError, match="side='target': expected either or source"):
+    with pytest.raises(ValueError, match="side=target: expected one of either, source"):
         PhraseReplacement(side="target", longest=9, casing="fitted", attempts=1)
-    with pytest.raises(ValueError, match="casing='lower': expected fitted or as_found"):
+    with pytest.raises(ValueError, match="casing=lower: expected one of fitted, as_found"):
         PhraseReplacement(side="source", longest=9, casing="lower", attempts=1)
     with pytest.raises(ValueError, match="expected 2 words or more, found 1"):
         PhraseInventory([], longest=1)

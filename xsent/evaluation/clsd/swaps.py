@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor
 
+from xsent.config_checks import check_choice
 from xsent.evaluation.clsd.base import Corpus
 from xsent.evaluation.clsd.swap_statistics import (
     KINDS,
@@ -26,7 +27,7 @@ from xsent.evaluation.clsd.swap_statistics import (
     similarity_change,
     swap_metrics,
 )
-from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_choice, zero_vectors
+from xsent.evaluation.dataset_evaluator import DatasetEvaluator, zero_vectors
 from xsent.evaluation.evaluator import Bitext, Evaluation, direction
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("semantically_equivalent", self.semantically_equivalent, EQUIVALENT)
+        check_choice("evaluator.semantically_equivalent", self.semantically_equivalent, EQUIVALENT)
         if not self.classes or len(set(self.classes)) < len(self.classes):
             raise ValueError(f"evaluator.classes={list(self.classes)}: expected at least one part of speech, each once")
         if self.n_unrelated is not None and self.n_unrelated < 1:

@@ -10,8 +10,9 @@ import numpy as np
 from torch import Tensor
 
 from xsent.batch import Judgement, WordPair
+from xsent.config_checks import check_integer
 from xsent.evaluation.charts import Chart
-from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_at_least, zero_vectors
+from xsent.evaluation.dataset_evaluator import DatasetEvaluator, zero_vectors
 from xsent.evaluation.divergence.metrics import PercentRule, calibrate, ranking_metrics, sentence_metrics
 from xsent.evaluation.divergence.pairs import (
     DivergencePairs,
@@ -103,7 +104,7 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.search = MarginSearch(self.margin, self.k, "knn")
-        check_at_least("dev_seeds", self.dev_seeds, 1)
+        check_integer("evaluator.dev_seeds", self.dev_seeds, minimum=1)
 
     # ---- reading
 

@@ -12,9 +12,10 @@ from torch import Tensor
 from tqdm import tqdm
 
 from xsent.batch import Embedder
+from xsent.config_checks import check_integer
 from xsent.distributed import rank
 from xsent.evaluation.charts import Chart
-from xsent.evaluation.dataset_evaluator import DatasetEvaluator, check_at_least
+from xsent.evaluation.dataset_evaluator import DatasetEvaluator
 from xsent.evaluation.evaluator import Evaluation, base_encoder
 from xsent.evaluation.noise.aggregation import STUDENT, TEACHER, TypeTokenRatio, ratio_summary, summary
 from xsent.evaluation.noise.charts import boxes, sentence_map, sentence_vectors
@@ -82,7 +83,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.search = MarginSearch(self.margin, self.k, self.candidates)
-        check_at_least("picture_line", self.picture_line, 1)
+        check_integer("evaluator.picture_line", self.picture_line, minimum=1)
         self._teacher = None if self.teacher is None else Teacher(self.teacher, name=self.name)
         self.ratio = TypeTokenRatio(pieces=self.pieces, lower_case=self.lower_case)
         self._teacher_scores: ScoresBySet | None = None

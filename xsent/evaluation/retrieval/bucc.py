@@ -9,7 +9,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from xsent.evaluation.dataset_evaluator import LanguagesEvaluator, check_choice, zero_vectors
+from xsent.config_checks import check_choice
+from xsent.evaluation.dataset_evaluator import LanguagesEvaluator, zero_vectors
 from xsent.evaluation.evaluator import Evaluation, TwoSided
 from xsent.evaluation.search.margin import MarginSearch
 from xsent.evaluation.search.mining import STRATEGIES, at_threshold, best_threshold, select_pairs
@@ -69,7 +70,7 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.search = MarginSearch(self.margin, self.k, "knn")
-        check_choice("strategy", self.strategy, STRATEGIES)
+        check_choice("evaluator.strategy", self.strategy, STRATEGIES)
         if self.tune == self.part:
             raise ValueError(
                 f"evaluator.tune={self.tune}: expected {SCORED_GOLD}, or a part other than the scored evaluator.part"

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from xsent.evaluation.dataset_evaluator import PIVOT, LanguagesEvaluator, check_choice
+from xsent.config_checks import check_choice
+from xsent.evaluation.dataset_evaluator import PIVOT, LanguagesEvaluator
 from xsent.evaluation.evaluator import Bitext, Evaluation
 from xsent.evaluation.search.margin import Best, MarginSearch
 
@@ -53,8 +54,8 @@ class RetrievalEvaluator(LanguagesEvaluator[Bitext]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("metric", self.metric, METRICS)
-        check_choice("comparison", self.comparison, COMPARISONS)
+        check_choice("evaluator.metric", self.metric, METRICS)
+        check_choice("evaluator.comparison", self.comparison, COMPARISONS)
         self.search = MarginSearch(self.margin, self.k, self.candidates)
 
     def metric_names(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from xsent.evaluation.dataset_evaluator import check_at_least, check_choice
+from xsent.config_checks import check_choice, check_integer
 from xsent.evaluation.search.exact import Neighbours, knn, knn_both
 from xsent.evaluation.statistics.thresholds import Floats
 from xsent.similarity import unit
@@ -39,9 +39,9 @@ class MarginSearch:
     candidates: str
 
     def __post_init__(self) -> None:
-        check_choice("margin", self.margin, MARGINS)
-        check_choice("candidates", self.candidates, CANDIDATES)
-        check_at_least("k", self.k, 1)
+        check_choice("evaluator.margin", self.margin, MARGINS)
+        check_choice("evaluator.candidates", self.candidates, CANDIDATES)
+        check_integer("evaluator.k", self.k, minimum=1)
 
     def __call__(self, x: Tensor, y: Tensor) -> tuple[Best, Best]:
         """Best targets of both directions."""

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from xsent.config_checks import check_positive
 from xsent.distributed import rank
-from xsent.evaluation.dataset_evaluator import PIVOT, LanguagesEvaluator, check_positive
+from xsent.evaluation.dataset_evaluator import PIVOT, LanguagesEvaluator
 from xsent.evaluation.evaluator import Bitext, Evaluation
 from xsent.similarity import unit
 
@@ -31,8 +32,8 @@ class AlignmentUniformityEvaluator(LanguagesEvaluator[Bitext]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("alpha", self.alpha)
-        check_positive("t", self.t)
+        check_positive("evaluator.alpha", self.alpha)
+        check_positive("evaluator.t", self.t)
 
     @staticmethod
     def _directions(bitext: Bitext) -> tuple[str, str]:

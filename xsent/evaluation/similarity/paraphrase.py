@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from xsent.config_checks import check_choice, check_integer, check_positive
 from xsent.distributed import rank
-from xsent.evaluation.dataset_evaluator import LanguagesEvaluator, check_at_least, check_choice, check_positive
+from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
 from xsent.evaluation.evaluator import Evaluation
 from xsent.evaluation.similarity.alignment_uniformity import align, uniform
 from xsent.evaluation.similarity.paraphrase_metrics import (
@@ -78,11 +79,11 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("thresholds", self.thresholds, THRESHOLDS)
-        check_positive("alpha", self.alpha)
-        check_positive("t", self.t)
-        check_at_least("uniform_sentences", self.uniform_sentences, 2)
+        check_choice("evaluator.criterion", self.criterion, CRITERIA)
+        check_choice("evaluator.thresholds", self.thresholds, THRESHOLDS)
+        check_positive("evaluator.alpha", self.alpha)
+        check_positive("evaluator.t", self.t)
+        check_integer("evaluator.uniform_sentences", self.uniform_sentences, minimum=2)
         dev = self.dev_languages
         self._dev_codes = None if dev is None else _parse_languages("dev_languages", dev)
         self._zero_shot_codes = _parse_languages("zero_shot", self.zero_shot or [])

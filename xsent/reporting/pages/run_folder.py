@@ -106,7 +106,7 @@ def read_run(folder: Path) -> RunFiles:
         before=_figures(content.get("before") or {}, metrics, "before"),
         outcomes=_read_outcomes(folder / OUTCOMES, "after") if finished else {},
         outcomes_before=_read_outcomes(folder / OUTCOMES, "before") if finished else {},
-        choices=_read_choices(folder / ".hydra" / "hydra.yaml"),
+        choices=_read_choices(folder),
         # An evaluation logs nothing: a metrics.csv beside a config.yaml belongs to an earlier training run.
         logged={} if is_evaluation and config_file.is_file() else _read_logged(folder / CURVES),
         details=list(csv_rows(folder / DETAILS)),
@@ -167,13 +167,21 @@ def _read_outcomes(path: Path, moment: str) -> dict[str, list[bool]]:
     return {name: [digit == "1" for digit in text] for name, text in outcomes.items()}
 
 
-def _read_choices(path: Path) -> dict[str, str]:
-    """Names of the chosen config files by group, from Hydra's record; empty without one."""
-    record = _read_yaml(path) if path.is_file() else {}
-    for key in ("hydra", "runtime", "choices"):
-        _check(path, isinstance(record, Mapping), "Hydra's record of the choices", record)
-        record = record.get(key) or {}
-    return {str(group): name for group, name in record.items() if isinstance(name, str)}
+def _read_record(folder: Path, key: str, kind: type) -> Any:
+    """An entry of ``command.yaml``, which records the command of a run; None without one."""
+    path = folder / "command.yaml"
+    if not path.is_file():
+        return None
+    record = _read_yaml(path)
+    _check(path, isinstance(record, Mapping), "the record of a command", record)
+    _check(path, isinstance(record.get(key), kind), f"a {kind.__name__} of {key}", record.get(key))
+    return record[key]
+
+
+def _read_choices(folder: Path) -> dict[str, str]:
+    """Names of the chosen config files by group; empty without a record."""
+    choices = _read_record(folder, "choices", dict) or {}
+    return {str(group): name for group, name in choices.items() if isinstance(name, str)}
 
 
 def _listed(folder: Path, kind: str, ending: str, files: object) -> list[Path]:
@@ -258,12 +266,10 @@ def _are_points(array: NDArray[Any]) -> bool:
 
 
 def _command(folder: Path, *, trains: bool) -> str | None:
-    """Command line from Hydra's record of the overrides, secrets masked."""
-    path = folder / ".hydra" / "overrides.yaml"
-    if not path.is_file():
+    """Command line from the record of the overrides, secrets masked."""
+    overrides = _read_record(folder, "overrides", list)
+    if overrides is None:
         return None
-    overrides = _read_yaml(path) or []
-    _check(path, isinstance(overrides, list), "a list of overrides", overrides)
     program = "train.py" if trains else "evaluate.py"
     return shlex.join(["python", program, *(_mask_override(str(override)) for override in overrides)])
 

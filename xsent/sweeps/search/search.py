@@ -8,19 +8,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
-from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from optuna.trial import FrozenTrial, TrialState
 
-from xsent.atomic import write_text
-from xsent.reporting.secrets import redact
-from xsent.run.compose import newest_run_folder, start_time
+from xsent.config_checks import UsageError
+from xsent.run.evaluation import silence_libraries
 from xsent.run.single_run import CONFIG, train_in_subprocess
+from xsent.run.start import Command, logged
 from xsent.sweeps.search.launchers import OUTPUT, Launcher, TrialProcess, build_launcher, share_threads
 from xsent.sweeps.search.options import Options, read_options
 from xsent.sweeps.search.results import Results, write_run_page
@@ -34,29 +34,29 @@ log = logging.getLogger(__name__)
 POLL_INTERVAL = 0.2  # seconds
 
 
-def run_search(cfg: DictConfig) -> float | None:
-    """Run the search of ``search`` within a Hydra application; returns the best value of the monitored metric.
+def run_search(command: Command) -> float | None:
+    """Run the search of ``search``; returns the best value of the monitored metric.
 
     Raises:
         ValueError: an option, a choice or an existing study does not fit; nothing was trained.
         RuntimeError: no trial finished.
     """
-    overrides = list(HydraConfig.get().overrides.task)
+    cfg, overrides = command.cfg, command.overrides
     try:
         node: Any = OmegaConf.to_container(cfg.search, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
-        raise ValueError(f"search: {error}") from None
+        raise UsageError(f"search: {error}") from None
     options = read_options(node)
-    # Hydra's own files, which this one replaces, would hold the password of the storage.
-    command = {"overrides": overrides, "config": OmegaConf.to_container(cfg, resolve=True)}
-    folder = Path(HydraConfig.get().runtime.output_dir)
-    write_text(folder / "command.yaml", OmegaConf.to_yaml(OmegaConf.create(redact(command))))
+    silence_libraries()
     compose_run = composer(overrides)
     if options.trial is not None:
         return train_again(options, compose_run, options.trial)
     check_trials(compose_run, options, overrides)
     launcher = build_launcher(options, devices=_count_devices(cfg.trainer.devices))
-    return Search(options, compose_run, launcher, overrides).run()
+    folder = Path(cfg.run_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    with logged(folder, command):
+        return Search(options, compose_run, launcher, overrides).run()
 
 
 def train_again(options: Options, compose_run: Compose, number: int) -> float | None:
@@ -71,7 +71,7 @@ def train_again(options: Options, compose_run: Compose, number: int) -> float | 
     if number >= len(trials):
         raise ValueError(f"search.trial={number}: expected a number below {len(trials)}")
     overrides = overrides_of(trials[number].params)
-    folder = Path(newest_run_folder(compose_run([])["runs_dir"], "best", None, start_time()))
+    folder = Path(compose_run([])["runs_dir"]) / f"best-{options.name}-{number}-{datetime.now():%m%d-%H%M%S}"
     config = compose_run([*overrides, f"run_dir='{folder}'"])
     if changes := study.changes(identity_of(compose_run, options)):
         log.warning("not as in the search: %s", changes)

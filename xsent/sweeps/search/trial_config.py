@@ -6,14 +6,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from hydra import compose
-from hydra.errors import HydraException
-from omegaconf.errors import OmegaConfBaseException
 from optuna.distributions import CategoricalDistribution, distribution_to_json
 
 import xsent
+from xsent.config_checks import UsageError
 from xsent.run.build import build, check_fits
-from xsent.run.compose import plain
+from xsent.run.compose import compose_config, plain, without_hydra
 from xsent.sweeps.search.options import Options
 from xsent.sweeps.search.space import Distribution, Value, key_of, overrides_of, probe_points
 
@@ -32,10 +30,9 @@ def composer(command: Sequence[str]) -> Compose:
 
     def composed(overrides: Sequence[str]) -> dict[str, Any]:
         try:
-            config = plain(compose("train", [*command, *overrides]))
-        except (HydraException, OmegaConfBaseException) as error:
-            reason = str(error).strip() if error.__cause__ is None else f"{error} {error.__cause__}"
-            raise ValueError(f"{' '.join(overrides)}: {reason}") from None
+            config = plain(without_hydra(compose_config("train", [*command, *overrides])))
+        except ValueError as error:
+            raise UsageError(f"{' '.join(overrides)}: {error}" if overrides else str(error)) from None
         return config | {"search": None}
 
     return composed
@@ -55,13 +52,13 @@ def check_trials(compose_run: Compose, options: Options, command: Sequence[str])
     """
     config = compose_run([])
     if "checkpoints" not in config["callbacks"]:
-        raise ValueError("search: expected callbacks.checkpoints, whose monitor is the objective")
-    for option in ("ckpt_path", "save_encoder", "study"):
+        raise UsageError("search: expected callbacks.checkpoints, whose monitor is the objective")
+    for option in ("name", "ckpt_path", "save_encoder", "study"):
         if config[option] is not None:
-            raise ValueError(f"{option}={config[option]} does not go with search: a trial has its own folder")
+            raise UsageError(f"{option}={config[option]} does not go with search: a trial has its own folder")
     command_keys = {override.split("=")[0].lstrip("+~") for override in command}
     if twice := sorted(command_keys & set(options.space)):
-        raise ValueError(f"{twice[0]} is given on the command line, and {key_of(twice[0])} searches for it")
+        raise UsageError(f"{twice[0]} is given on the command line, and {key_of(twice[0])} searches for it")
     monitors = {}
     for values in probe_points(options.space):
         overrides = overrides_of(values)
@@ -69,12 +66,12 @@ def check_trials(compose_run: Compose, options: Options, command: Sequence[str])
         try:
             check_fits(config, build(config["data"]))
         except ValueError as error:
-            raise ValueError(f"{' '.join(overrides)}: {error}") from None
+            raise UsageError(f"{' '.join(overrides)}: {error}") from None
         checkpoints = config["callbacks"]["checkpoints"]
         monitors[checkpoints["monitor"], checkpoints["mode"]] = " ".join(overrides)
     if len(monitors) > 1:
         (first, _), (second, _), *_ = monitors
-        raise ValueError(
+        raise UsageError(
             f"search.space: expected one metric for all trials, found callbacks.checkpoints.monitor={first}"
             f" and {second} ({list(monitors.values())[1]})"
         )
