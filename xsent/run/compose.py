@@ -80,7 +80,7 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
 
 def _compose(name: str, overrides: Sequence[str], **options: bool) -> DictConfig:
     try:
-        return compose(name, list(overrides), **options)  # type: ignore[arg-type]
+        return compose(name, list(overrides), **options)
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         message = explain_override_error(error, overrides, lambda others: compose(name, [*others]))
         raise UsageError(message) from error
