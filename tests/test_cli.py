@@ -159,7 +159,7 @@ def test_options_reach_the_job(files: tuple[Path, Path], tmp_path: Path) -> None
         (["--set", "ivf.prob=3"], "; did you mean ivf.probes?"),
         (["--set", "margins=3"], "margins=3: no such key, expected one of address, block, "),
         (["--set", "margins=3"], "; did you mean margin?"),
-        (["--set", "margin"], "margin: expected KEY=VALUE"),
+        (["--set", "margin"], "margin: expected NAME=VALUE"),
         (["--k", "0"], "k=0: expected an integer of at least 1"),
     ],
 )

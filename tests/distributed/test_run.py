@@ -79,5 +79,5 @@ def test_two_processes_train_and_measure_as_one(tmp_path: Path, recipe: str) -> 
 @pytest.mark.slow
 def test_the_command_starts_its_second_process_itself(tmp_path: Path) -> None:
     train_once(tmp_path / "cpu", overrides_of("oracle", "cpu", tmp_path))
-    train_as_command([*overrides_of("oracle", "ddp_cpu", tmp_path), f"hydra.run.dir={tmp_path / 'ddp'}"])
+    train_as_command([*overrides_of("oracle", "ddp_cpu", tmp_path), f"runs_dir={tmp_path}", "name=ddp"])
     assert_equal_runs(tmp_path / "cpu/run", tmp_path / "ddp")

@@ -151,6 +151,8 @@ def _shell(block: Block) -> Iterator[Command]:
             raise ValueError(
                 f"{location}: not a command of a shell ({error}); call what is shown ```text: {line}"
             ) from None
+        if words[:2] in (["xsent", "train"], ["xsent", "evaluate"]):
+            words = ["python", f"{words[1]}.py", *words[2:]]
         if assignment := re.fullmatch(r"(?:export )?([A-Z_]+)=(.*)", " ".join(words)):
             variables[assignment[1]] = assignment[2]
         comment = COMMENT.search(line)

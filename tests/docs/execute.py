@@ -2,7 +2,6 @@
 
 import logging
 import re
-import runpy
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ from tests.text.distractors.llm.endpoint import serving
 
 # Options that name an output.
 OUTPUTS = ("-o", "--output", "--log", "--html", "--language-head", "--ledger", "--work-dir")
-WRITTEN = ("save_encoder", "run_dir", "runs_dir", "cache_dir", "hydra.run.dir")
+WRITTEN = ("save_encoder", "run_dir", "runs_dir", "cache_dir")
 ENDING = re.compile(r"\.(tsv|txt|jsonl?|csv|zip|html|gz|pt|bin|onnx|ckpt|dev|conllu|align|[a-z]{2}|en-[a-z]{2})$")
 CAPITALS = re.compile(r"[A-Z][A-Z0-9_]+")
 IN_PYTHON = re.compile(r"""["']([\w./-]+)["']""")
@@ -70,11 +69,9 @@ def execute(command: Command, folder: Path, store: Store, monkeypatch: pytest.Mo
     monkeypatch.syspath_prepend(str(ROOT))
     for name, value in _environment(folder, store).items():
         monkeypatch.setenv(name, value)
-    # The start time names the run folder, once per process.
-    monkeypatch.delenv("XSENT_STARTED", raising=False)
     with as_in_a_new_process(), _endpoint(command.words) as extra:
         try:
-            return _run(command, store, extra, monkeypatch)
+            return _run(command, store, extra)
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else int(end.code is not None)
 
@@ -83,7 +80,6 @@ def _environment(folder: Path, store: Store) -> dict[str, str]:
     return {
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
-        "HYDRA_FULL_ERROR": "1",
         "HOME": str(folder / "home"),
         "XSENT_CACHE": str(store.folder / "cache"),
         "PYTHONPATH": str(ROOT),
@@ -93,7 +89,7 @@ def _environment(folder: Path, store: Store) -> dict[str, str]:
     }
 
 
-def _run(command: Command, store: Store, extra: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:
+def _run(command: Command, store: Store, extra: Sequence[str]) -> int:
     if command.is_python:
         exec(compile(command.text, command.location, "exec"), {"__name__": "__main__"})
         return 0
@@ -103,18 +99,16 @@ def _run(command: Command, store: Store, extra: Sequence[str], monkeypatch: pyte
 
         return main(words[1:])
     if "ckpt_path=last" in words:  # there has to be a run that it can go on with
-        _run_script([word for word in words if word != "ckpt_path=last"], monkeypatch)
-        monkeypatch.delenv("XSENT_STARTED")
-    _run_script(words, monkeypatch)
-    return 0
+        _run_script([word for word in words if word != "ckpt_path=last"])
+    return _run_script(words)
 
 
-def _run_script(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def _run_script(words: Sequence[str]) -> int:
     if "trainer=ddp_cpu" in words:  # the processes that it starts begin as the first one did
-        subprocess.run([sys.executable, str(ROOT / words[1]), *words[2:]], check=True)
-        return
-    monkeypatch.setattr(sys, "argv", [str(ROOT / words[1]), *words[2:]])
-    runpy.run_path(str(ROOT / words[1]), run_name="__main__")
+        return subprocess.run([sys.executable, str(ROOT / words[1]), *words[2:]], check=True).returncode
+    from xsent.cli import main
+
+    return main([words[1].removesuffix(".py"), *words[2:]])
 
 
 @contextmanager

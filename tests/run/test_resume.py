@@ -21,7 +21,7 @@ from tests.helpers import (
     toy_sentences,
 )
 from xsent import callbacks
-from xsent.run import newest_run_folder, train
+from xsent.run import train
 
 
 def train_and_kill(after: int, tmp_path: Path, overrides: list[str]) -> None:
@@ -107,8 +107,3 @@ def test_a_run_with_other_options_is_not_resumed(tmp_path: Path) -> None:
     train(config("train", tmp_path, *overrides))
     with pytest.raises(ValueError, match=r"another recipe: recipe\.loss\.margin was 0\.3, is 0\.1"):
         train(config("train", tmp_path, *overrides, "recipe.loss.margin=0.1", "ckpt_path=last"))
-
-
-def test_resuming_without_a_run_names_the_searched_folder(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"ckpt_path=last: no .*labse/\*/checkpoints/last\.ckpt"):
-        newest_run_folder(str(tmp_path), "labse", "last", "now")

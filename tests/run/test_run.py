@@ -12,7 +12,7 @@ import torch
 import xsent
 from tests.helpers import ROOT, config, state_of, tiny_static, toy_bitext, toy_overrides
 from xsent.checkpoint import load_checkpoint, save_checkpoint
-from xsent.run import build, evaluate, start_time, train
+from xsent.run import build, evaluate, train
 
 LABSE = ["recipe=labse", *tiny_static(), "recipe.optimizer.lr=0.03", "recipe.loss.margin=0.1"]
 
@@ -95,22 +95,12 @@ def test_figures_of_the_paper_without_ours_are_named(tmp_path: Path, caplog: pyt
     assert "1 figures of the paper were not measured: test/heldout/original/kor/accuracy" in caplog.text
 
 
-def test_runs_side_by_side_have_folders_of_their_own_and_a_runs_processes_share_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("XSENT_STARTED", raising=False)
-    first = start_time()
-    assert start_time() == first  # and a child process inherits the environment
-    monkeypatch.delenv("XSENT_STARTED")
-    assert start_time() != first
-
-
 @pytest.mark.slow
 def test_evaluate_as_a_command(tmp_path: Path, tatoeba: tuple[str, ...]) -> None:
     command = [sys.executable, "evaluate.py", *tatoeba, f"runs_dir={tmp_path / 'runs'}"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
-    (file,) = (tmp_path / "runs").glob("evaluate/*/metrics.json")
+    (file,) = (tmp_path / "runs").glob("evaluate-mini-tatoeba-*/metrics.json")
     assert "test/tatoeba/original/deu/accuracy" in json.loads(file.read_text())["metrics"]
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from xsent.cli import commands
+from xsent.cli import commands, train
 from xsent.cli.options import HelpFormatter, job_options, settings_help
 from xsent.config_checks import suggestion
 from xsent.version import __version__
@@ -31,7 +31,7 @@ class Command(NamedTuple):
     """A command of ``xsent``."""
 
     about: str  # one line of ``xsent --help``
-    run: Callable[[argparse.Namespace], None]
+    run: Callable[..., Any]  # of the parsed options; of PROGRAMS the arguments
     arguments: Sequence[Argument]
     set_example: str | None  # for the help of --set; None: the command has no config
     exclusive: Collection[str] = ()  # arguments of which one can be given
@@ -51,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done; 1: failed, with one line on stderr; 2: wrong command line; 130: interrupted.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] in PROGRAMS:
+        status: int = COMMANDS[arguments[0]].run(arguments[1:])
+        return status
     parser, parsers = build_parsers(COMMANDS.keys() & set(arguments))
     _check_names(parser, parsers, arguments)
     options = parser.parse_args(arguments)
@@ -161,7 +164,15 @@ GROUPS = {  # of --help
     "Make and filter text": ("noise", "augment", "diverge", "distract", "filter"),
     "Share results": ("export",),
 }
+PROGRAMS = ("train", "evaluate")  # with KEY=VALUE arguments of Hydra and a help of their own
+HYDRA = [
+    _text("overrides", "KEY=VALUE", "a value of the config", nargs="*"),
+    _flag("-m --multirun", "a grid of runs"),
+    _text("--cfg", "job", "print the config and run nothing"),
+]
 COMMANDS = {
+    "train": Command("Train an encoder with a recipe, or search for its best settings", train.train, HYDRA, None),
+    "evaluate": Command("Score an encoder or a trained run on test sets", train.evaluate, HYDRA, None),
     "mine": Command(
         "Find the translations among the sentences of two files",
         commands.run_mine,

@@ -21,10 +21,11 @@ from xsent.atomic import write_text
 from xsent.config_checks import UsageError
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
-from xsent.run.compose import compose_config, override, plain, register_resolvers
+from xsent.run.compose import compose_config, override, plain, register_resolvers, without_hydra
 from xsent.run.errors import format_error, run_reporting
 from xsent.run.override_errors import explain_override_error
 from xsent.run.start import Command, first_missing, grid_command, log_to_screen, read_command, remove_unstarted
+from xsent.run.usage import recipes, usage
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ def run_command(program: str, arguments: Sequence[str], task: Task) -> int:
     return run_reporting(lambda: _run(program, list(arguments), task), interrupted=INTERRUPTED[program])
 
 
+CHOOSES_RECIPE = ("recipe=", "experiment=", "search=", "+experiment=", "+search=")
 INTERRUPTED = {
     "train": "the same command with ckpt_path=last resumes a run that has a checkpoint",
     "evaluate": "the same command starts again",
@@ -53,8 +55,6 @@ INTERRUPTED = {
 def _run(program: str, arguments: list[str], task: Task) -> None:
     options = _parse(program, arguments)
     if options.help:
-        from xsent.run.usage import usage
-
         sys.stdout.write(usage(program))
         return
     overrides = options.overrides
@@ -65,6 +65,8 @@ def _run(program: str, arguments: list[str], task: Task) -> None:
     elif options.multirun or _is_grid(program, overrides):
         _run_grid(program, overrides, task)
     else:
+        if program == "train" and not any(text.startswith(CHOOSES_RECIPE) for text in overrides):
+            sys.stdout.write("\n".join(recipes()) + "\n")
         task(read_command(program, overrides))
 
 
@@ -168,7 +170,8 @@ def _grid_config(app: Hydra, program: str, overrides: Sequence[str]) -> DictConf
     try:
         return compose(overrides)
     except Exception as error:
-        raise UsageError(explain_override_error(error, overrides, compose)) from error
+        message = explain_override_error(error, overrides, lambda others: without_hydra(compose(others)))
+        raise UsageError(message) from error
 
 
 def _grid_runs(cfg: DictConfig, overrides: Sequence[str]) -> list[list[str]]:

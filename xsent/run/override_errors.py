@@ -27,10 +27,12 @@ def explain_override_error(error: Exception, overrides: Sequence[str], compose: 
         return _unknown_key(match[1], overrides, compose)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file is not None:
         return _unknown_choice(str(error.missing_cfg_file), overrides)
+    if match := re.search(r"You must specify '(\w+)'", message):
+        return f"{match[1]}: expected {match[1]}=NAME, found none; one of {', '.join(choices_of(match[1]))}"
     if match := re.search(r"Ambiguous value for argument '(.*)'", message):
         return f"{match[1]}: several values make a grid; add -m"
     if match := re.search(r"Error parsing override '(.*)'\nmissing EQUAL", message):
-        return f"{match[1]}: expected KEY=VALUE"
+        return f"{match[1]}: expected NAME=VALUE"
     if isinstance(error, OverrideParseException):
         key, _, value = error.override.partition("=")
         return f"{error.override}: {value} cannot be read; quote it: '{key}=\"{value}\"'"
@@ -79,8 +81,10 @@ def _unknown_key(key: str, overrides: Sequence[str], compose: Compose) -> str:
         if not isinstance(level.get(name), Mapping):
             break
         parent, level = f"{parent}{name}.", level[name]
+    if hint := suggestion(key, [*_paths(config)]):
+        return f"{text}: no such key{hint}"
     names = sorted(parent + str(name) for name in level if name not in ("_target_", "_partial_"))
-    return f"{text}: no such key, expected one of {', '.join(names)}{suggestion(key, [*_paths(config)])}"
+    return f"{text}: no such key, expected one of {', '.join(names)}"
 
 
 def _paths(config: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -36,7 +36,7 @@ def check_overrides(name: str, overrides: Sequence[str]) -> None:
         if group in REPLACED:
             raise UsageError(f"{override}: expected {REPLACED[group]}")
         if not group:
-            raise UsageError(f"{override}: expected KEY=VALUE")
+            raise UsageError(f"{override}: expected NAME=VALUE")
     of_recipes = [override for override in overrides if groups[override].startswith("recipe/")]
     if not of_recipes:
         return

@@ -52,9 +52,6 @@ def read_command(program: str, overrides: Sequence[str]) -> Command:
     """
     cfg = compose_config(program, overrides)
     choices = _choices(cfg)
-    keys = {text.partition("=")[0].lstrip("+") for text in overrides}
-    if choices.get("data") == "cldr" and not {"data", "experiment", "debug"} & keys:
-        log.info("no data=...: training on data=cldr (emoji names in 14 languages)")
     return Command(program, without_hydra(cfg), list(overrides), choices)
 
 
@@ -108,6 +105,7 @@ def started(command: Command) -> Iterator[dict[str, Any]]:
     os.environ[RUN_DIR] = str(folder)
     try:
         with logged(folder, command):
+            _log_default_data(command)
             yield config
     except BaseException:
         remove_unstarted(missing)
@@ -133,6 +131,12 @@ def logged(folder: Path, command: Command) -> Iterator[None]:
         root.removeHandler(handler)
         package.setLevel(level)
         handler.close()
+
+
+def _log_default_data(command: Command) -> None:
+    keys = {text.partition("=")[0].lstrip("+") for text in command.overrides}
+    if command.choices.get("data") == "cldr" and not {"data", "experiment", "debug"} & keys:
+        log.info("no data=...: training on data=cldr (emoji names in 14 languages)")
 
 
 def first_missing(folder: Path) -> list[Path]:
