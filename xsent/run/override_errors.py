@@ -81,7 +81,7 @@ def _unknown_key(key: str, overrides: Sequence[str], compose: Compose) -> str:
         if not isinstance(level.get(name), Mapping):
             break
         parent, level = f"{parent}{name}.", level[name]
-    if hint := suggestion(key, [*_paths(config)]):
+    if hint := suggestion(key, [path for path in _paths(config) if not key.startswith(f"{path}.")]):
         return f"{text}: no such key{hint}"
     names = sorted(parent + str(name) for name in level if name not in ("_target_", "_partial_"))
     return f"{text}: no such key, expected one of {', '.join(names)}"
