@@ -60,7 +60,7 @@ def test_help_documents_every_option_and_its_default(capsys: pytest.CaptureFixtu
     values = yaml.safe_load((ROOT / "conf" / "job" / "mine.yaml").read_text())
     for name in ("margin", "k", "strategy", "engine", "device"):
         assert re.search(rf"--{name} [^-]*\(default: {values[name]}\)", text)
-    for name in ("--encoder", "--ckpt", "--space", "--threshold", "--work-dir", "--address", "--keep-work", "--set"):
+    for name in ("--encoder", "--space", "--threshold", "--work-dir", "--address", "--keep-work", "--set"):
         assert name in text
 
 
@@ -144,14 +144,15 @@ def test_options_reach_the_job(files: tuple[Path, Path], tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--encoder", "labsee"], "encoder 'labsee': expected one of "),
+        (["--encoder", "labsee"], "no encoder 'labsee': expected "),
         (["--device", "tpu9"], "device 'tpu9' cannot be used"),
         (["--set", "ivf=3"], "ivf=3: expected values such as ivf.probes"),
         (["--margin", "cosine"], "margin=cosine: expected one of absolute, distance, ratio"),
         (["--strategy", "both"], "strategy=both: expected one of forward, backward, intersect, max"),
         (["--engine", "spark"], "engine=spark: expected one of local, ray"),
-        (["--space", "meaning"], "space=meaning: only a run with heads has spaces"),
-        (["--ckpt", "no/such/run"], "no/such/run"),
+        (["--space", "meaning"], "space=meaning: expected original; only a run with heads has meaning"),
+        (["--encoder", "no/such/run"], "no encoder 'no/such/run'"),
+        (["--encoder", "xsent", "--set", "encoder.dim=3"], "expected --encoder NAME with it"),
         (["--set", "ivf.prob=3"], "ivf.prob=3: no such key; did you mean ivf.probes?"),
         (["--set", "ivf.zzz=3"], "ivf.zzz=3: no such key, expected one of ivf.cell_size, ivf.iterations, ivf.probes, "),
         (["--set", "margins=3"], "margins=3: no such key; did you mean margin?"),
@@ -179,12 +180,12 @@ def test_a_run_mines_in_the_requested_space(files: tuple[Path, Path], tmp_path: 
     spaces = {}
     for space in ("meaning", "original"):
         output = tmp_path / f"{space}.tsv"
-        assert mine(files, output, "--ckpt", str(tmp_path / "run"), "--space", space) == 0
+        assert mine(files, output, "--encoder", str(tmp_path / "run"), "--space", space) == 0
         spaces[space] = rows(output)
     assert mine(files, tmp_path / "mini.tsv") == 0
     assert spaces["original"] == rows(tmp_path / "mini.tsv")
     assert spaces["meaning"] != spaces["original"]
-    assert mine(files, tmp_path / "default.tsv", "--ckpt", str(tmp_path / "run")) == 0
+    assert mine(files, tmp_path / "default.tsv", "--encoder", str(tmp_path / "run")) == 0
     assert rows(tmp_path / "default.tsv") == spaces["meaning"]
 
 

@@ -53,11 +53,11 @@ def test_both_heads_of_a_run_are_exported(run: Path, tmp_path: Path, caplog: pyt
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["RUN"], "best.ckpt: no such checkpoint"),
+        (["RUN"], "RUN: expected checkpoints/ (a run)"),
         (["--encoder", "mini", "--language-head", "OTHER"], "--language-head: only a run of dream, meat or oracle"),
-        ([], "expected either a RUN or --encoder NAME, found neither"),
-        (["RUN", "--encoder", "mini"], "expected either a RUN or --encoder NAME, found both"),
-        (["--encoder", "minni"], "encoder 'minni': expected one of"),
+        ([], "expected one encoder (a name, a folder or a run; `xsent encoders` lists the names), found 0"),
+        (["RUN", "--encoder", "mini"], "expected one encoder (a name, a folder or a run; `xsent encoders`"),
+        (["minni"], "no encoder 'minni': expected "),
     ],
 )
 def test_what_cannot_be_exported_is_refused(

@@ -24,14 +24,15 @@ UPPER = {"recipes", "callbacks", "reporting", "checkpoint", "jobs"}
 # package or module -> the packages and modules of xsent that it may import
 ALLOWED = {
     **{name: set() for name in BASE},
+    "catalogue": BASE,
     **{name: BASE | {name} for name in MIDDLE},
     "data": BASE | {"data", "text"},
     **{name: BASE | MIDDLE | {name} for name in UPPER},
     "callbacks": BASE | MIDDLE | {"recipes", "callbacks"},
-    "run": BASE | MIDDLE | UPPER | {"run"},
+    "run": BASE | MIDDLE | UPPER | {"catalogue", "run"},
     "sweeps": BASE | MIDDLE | UPPER | {"run", "sweeps"},
-    "cli": BASE | MIDDLE | UPPER | {"run", "sweeps", "cli"},
-    "__init__": {"run", "version"},
+    "cli": BASE | MIDDLE | UPPER | {"catalogue", "run", "sweeps", "cli"},
+    "__init__": {"catalogue", "run", "version"},
 }
 
 # third-party package -> files or folders of xsent that may import it

@@ -40,6 +40,12 @@ def check_string(name: str, value: object) -> None:
         raise UsageError(f"{name}={value}: expected a string, found {type(value).__name__}")
 
 
+def check_space(space: str, spaces: tuple[str, ...]) -> None:
+    if space not in spaces:
+        advice = "" if len(spaces) > 1 else "; only a run with heads has meaning and language"
+        raise ValueError(f"space={space}: expected {' or '.join(spaces)}{advice}")
+
+
 def check_boolean(name: str, value: object) -> None:
     if not isinstance(value, bool):
         raise UsageError(f"{name}={value}: expected true or false")

@@ -312,16 +312,19 @@ def test_the_command_lists_the_local_tasks(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--tasks", "stsb", "-o", "OUT"], "expected either a RUN or --encoder NAME, found neither"),
-        (["RUN", "--encoder", "mini", "--tasks", "stsb", "-o", "OUT"], "found both"),
+        (["--tasks", "stsb", "-o", "OUT"], "expected one encoder (a name"),
+        (["RUN", "--encoder", "mini", "--tasks", "stsb", "-o", "OUT"], "expected one encoder (a name"),
         (["--encoder", "mini", "-o", "OUT"], "--tasks: expected at least one name"),
         (["--encoder", "mini", "--tasks", "stsb"], "-o: expected a folder"),
-        (["--encoder", "minni", "--tasks", "stsb", "-o", "OUT"], "encoder 'minni': expected one of"),
+        (["--encoder", "minni", "--tasks", "stsb", "-o", "OUT"], "no encoder 'minni': expected "),
         (["--encoder", "mini", "--tasks", "stsb", "-o", "OUT"], "give --local DIR"),
         (["--encoder", "mini", "--tasks", "stsb", "--local", "NOWHERE", "-o", "OUT"], "no NOWHERE/stsb"),
         (["--encoder", "mini", "--tasks", "stbs", "--local", "NOWHERE", "-o", "OUT"], "nearest are stsb"),
-        (["--encoder", "mini", "--tasks", "STS17", "--space", "meaning", "-o", "OUT"], "of a run with heads"),
-        (["NO_RUN", "--tasks", "STS17", "--space", "meening", "-o", "OUT"], "space=meening: expected one of original"),
+        (
+            ["--encoder", "mini", "--tasks", "STS17", "--space", "meaning", "-o", "OUT"],
+            "only a run with heads has meaning",
+        ),
+        (["mini", "--tasks", "STS17", "--space", "meening", "-o", "OUT"], "space=meening: expected original"),
         (["NO_RUN", "--tasks", "STS17", "-o", "OUT"], "NO_RUN"),
     ],
 )

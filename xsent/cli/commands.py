@@ -10,12 +10,14 @@ import json
 import logging
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xsent.paths import conf_folder
+from xsent.catalogue import encoder_info, encoder_names, encoders, unknown_encoder
+from xsent.config_checks import check_space
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder, PairJudge
@@ -28,7 +30,7 @@ CONTINUES = "the same command continues"  # message after Ctrl-C
 def _job_config(options: argparse.Namespace) -> dict[str, Any]:
     from xsent.run import load_config
 
-    return load_config(options.command, _overrides(options))
+    return load_config(options.command, _overrides(options), encoder=_encoder_source(options))
 
 
 def _overrides(options: argparse.Namespace) -> list[str]:
@@ -36,34 +38,46 @@ def _overrides(options: argparse.Namespace) -> list[str]:
     from xsent.run.compose import override
 
     named = {key: value for key in options.option_keys if (value := vars(options)[key]) is not None}
-    encoders = sorted(path.stem for path in (conf_folder() / "encoder").glob("*.yaml"))
-    if named.get("encoder") not in (None, *encoders):
-        raise ValueError(f"encoder {named['encoder']!r}: expected one of {', '.join(encoders)}")
+    if source := _encoder_source(options):
+        del named["encoder"]
+        if surplus := [text for text in options.set if text.startswith("encoder.")]:
+            raise ValueError(f"--set {surplus[0]}: expected --encoder NAME with it (xsent encoders), found {source}")
     unnamed = [text for text in options.set if text.partition("=")[0] not in named]
     return [*unnamed, *(override(key, value) for key, value in named.items())]
 
 
+def _encoder_source(options: argparse.Namespace) -> str | None:
+    """Run, checkpoint or folder given as ``--encoder``; None for a name of ``conf/encoder``, or nothing."""
+    source: str | None = getattr(options, "encoder", None)
+    if source is None or source in encoder_names():
+        return None
+    if not Path(source).expanduser().exists():
+        raise FileNotFoundError(unknown_encoder(source))
+    return source
+
+
 def _load_embedder(config: Mapping[str, Any]) -> Embedder:
-    """The encoder of a run (``ckpt``) or of a config file (``encoder``); a space needs a run with heads."""
-    from xsent.models.encoders.disentangled import SPACES, DisentangledEncoder
+    """The encoder of a config of ``_job_config``; a space needs a run with heads."""
     from xsent.run import build, load_encoder
 
     embedder: Embedder
-    if config["ckpt"] is not None:
-        embedder = load_encoder(config["ckpt"], device=config["device"])
+    if "source" in config["encoder"]:
+        embedder = load_encoder(config["encoder"]["source"], device=config["device"])
     else:
         embedder = build(config["encoder"]).to(config["device"])
-    if config["space"] is not None and not isinstance(embedder, DisentangledEncoder):
-        raise ValueError(
-            f"space={config['space']}: only a run with heads has spaces ({', '.join(SPACES)}), found"
-            f" {config['ckpt'] or 'an encoder'}"
-        )
+    if config.get("space") is not None:
+        check_space(config["space"], embedder.spaces)
     return embedder
 
 
-def _check_run_or_encoder(run: str | None, encoder: str | None) -> None:
-    if (run is None) == (encoder is None):
-        raise ValueError(f"expected either a RUN or --encoder NAME, found {'neither' if run is None else 'both'}")
+def _set_encoder(options: argparse.Namespace) -> None:
+    """Set ``options.encoder`` from the positional or the option: exactly one of them is given."""
+    given = [source for source in (options.source, options.encoder) if source is not None]
+    if len(given) != 1:
+        raise ValueError(
+            f"expected one encoder (a name, a folder or a run; `xsent encoders` lists the names), found {len(given)}"
+        )
+    options.encoder = given[0]
 
 
 def _optional_path(name: str | None) -> Path | None:
@@ -138,7 +152,7 @@ def run_diverge(options: argparse.Namespace) -> None:
         "divergences": build_diverger,
         "annotator": partial(build, config["annotator"]),
         "aligner": partial(build_on_device, "aligner"),
-        "encoder": partial(build_on_device, "encoder"),
+        "encoder": partial(_load_embedder, config),
     }
     if config["target_annotator"]:
         load["target_annotator"] = partial(build, config["target_annotator"])
@@ -261,13 +275,14 @@ def _distract_config(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_export(options: argparse.Namespace) -> None:
-    _check_run_or_encoder(options.trained, options.encoder)
-    config = _job_config(options) | {"ckpt": options.trained, "space": None, "device": "cpu"}
+    _set_encoder(options)
+    config = _job_config(options) | {"device": "cpu"}
     from xsent.jobs.export.export import ExportOptions, ExportTarget, check_targets, export
     from xsent.models.encoders.disentangled import DisentangledEncoder
     from xsent.models.export.check import check_packages
     from xsent.models.export.pipeline import build_pipeline, describe_limits, embedding_size
     from xsent.reporting.model_card import Exported, about_encoder, about_run, model_card
+    from xsent.run.loading import is_run
 
     export_options = ExportOptions(**{name: config[name] for name in ExportOptions._fields})
     paths = [path for path in (options.output, options.language_head) if path is not None]
@@ -275,7 +290,13 @@ def run_export(options: argparse.Namespace) -> None:
     check_targets(paths)
     check_packages(onnx=export_options.onnx)
     paths = [path.resolve() for path in paths]
-    about = about_encoder(config["encoder"]) if options.trained is None else about_run(Path(options.trained))
+    source = _encoder_source(options)
+    if source is None:
+        about = about_encoder(config["encoder"])
+    elif is_run(Path(source)):
+        about = about_run(Path(source).expanduser())
+    else:
+        about = about_encoder({"name": Path(source).resolve().name, "path": source})
     embedder = _load_embedder(config)
     has_heads = isinstance(embedder, DisentangledEncoder)
     if options.language_head and not has_heads:
@@ -301,8 +322,8 @@ def run_export(options: argparse.Namespace) -> None:
 
 def _loading_code(options: argparse.Namespace) -> str:
     """Python code that loads an encoder which cannot be exported."""
-    if options.trained is not None:
-        return f"import xsent; encoder = xsent.load_encoder({options.trained!r})"
+    if not options.set:
+        return f"import xsent; encoder = xsent.load_encoder({options.encoder!r})"
     overrides = [*options.set, f"encoder={options.encoder}"]
     return f'from xsent.run import build, load_config; encoder = build(load_config("export", {overrides})["encoder"])'
 
@@ -313,21 +334,19 @@ def run_mteb(options: argparse.Namespace) -> None:
     if options.list:
         _print_local_tasks(load_config("mteb", [])["tasks"])
         return
-    _check_run_or_encoder(options.ckpt, options.encoder)
+    _set_encoder(options)
     if not options.tasks:
         raise ValueError("--tasks: expected at least one name; xsent mteb --list shows the local ones")
     if options.output is None:
         raise ValueError("-o: expected a folder for the results")
-    config = _job_config(options) | {"ckpt": options.ckpt}
+    config = _job_config(options)
     from xsent.jobs.mteb import check_folder, check_names, score_tasks
-    from xsent.models.encoders.disentangled import SPACES
 
-    if config["space"] is not None and (config["ckpt"] is None or config["space"] not in SPACES):
-        raise ValueError(f"space={config['space']}: expected one of {', '.join(SPACES)}, of a run with heads")
     check_folder(options.output)
     names = list(dict.fromkeys(options.tasks))
     check_names(names, list(config["tasks"]))
-    name = options.name or options.encoder or checkpoint_name(Path(options.ckpt).resolve())
+    source = _encoder_source(options)
+    name = options.name or (options.encoder if source is None else checkpoint_name(Path(source).resolve()))
     score_tasks(
         _load_embedder(config),
         options.output,
@@ -380,3 +399,17 @@ def run_compare(options: argparse.Namespace) -> None:
     from xsent.reporting.pages import write_comparison
 
     write_comparison(options.runs, options.output, console=Console())
+
+
+def run_encoders(options: argparse.Namespace) -> None:
+    if options.name is None:
+        sys.stdout.write(f"{encoders()}\n\nxsent encoders NAME shows one in detail.\n")
+        return
+    if options.name not in encoder_names():
+        raise ValueError(unknown_encoder(options.name))
+    entry = encoder_info(options.name)
+    lines = {"name": entry.name, "about": entry.about, "dim": entry.dim, "languages": entry.languages}
+    lines |= {"origin": entry.origin, "licence": entry.licence or "not known here"}
+    lines["use"] = f'xsent.load_encoder("{entry.name}"), xsent mine ... --encoder {entry.name}'
+    for title, value in lines.items():
+        sys.stdout.write(textwrap.fill(str(value), 80, initial_indent=f"{title:11}", subsequent_indent=" " * 11) + "\n")

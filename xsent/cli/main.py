@@ -158,6 +158,7 @@ def _output(metavar: str, about: str) -> Argument:
     return _path("-o --output", metavar, about, required=True)
 
 
+SOURCE = _text("source", "ENCODER", "encoder, as of --encoder", nargs="?")
 GROUPS = {  # of --help
     "Train and evaluate": ("train", "evaluate", "encoders", "mteb", "compare"),
     "Vectors and mining": ("encode", "mine"),
@@ -182,7 +183,6 @@ COMMANDS = {
             _output("FILE", "TSV with a header: score, source line, target line, source, target"),
         ],
         "encoder.path=/models/labse or ivf.probes=128",
-        exclusive=("encoder", "ckpt"),
         interrupted=commands.CONTINUES,
     ),
     "augment": Command(
@@ -264,7 +264,7 @@ COMMANDS = {
         "Write an encoder as a folder for sentence-transformers",
         commands.run_export,
         [
-            _text("trained", "RUN", "run folder or checkpoint file", nargs="?"),
+            SOURCE,
             _output("FOLDER", "new folder; of a run with heads the meaning embeddings"),
             _path("--language-head", "FOLDER", "another new folder for the language embeddings"),
         ],
@@ -274,7 +274,7 @@ COMMANDS = {
         "Score an encoder on MTEB tasks; finished tasks are kept",
         commands.run_mteb,
         [
-            _text("ckpt", "RUN", "run folder or checkpoint file", nargs="?"),
+            SOURCE,
             _text("--tasks", "TASK", "names of MTEB tasks, and of local ones (--list)", nargs="+", default=[]),
             _path("-o --output", "FOLDER", "results; encoders can share the folder"),
             _flag("--list", "list the local tasks and their data, and exit"),
@@ -282,6 +282,12 @@ COMMANDS = {
         ],
         "encoder.path=/models/labse",
         interrupted="the same command continues with the task that was under way",
+    ),
+    "encoders": Command(
+        "List the encoders that have a name",
+        commands.run_encoders,
+        [_text("name", "NAME", "show one in detail", nargs="?")],
+        None,
     ),
     "compare": Command(
         "Compare runs on an HTML page: metrics, curves, configs",

@@ -1,7 +1,7 @@
 """Compose configs with Hydra, build their objects, train and evaluate."""
 
+from xsent.catalogue import encoders
 from xsent.run.build import build, check_targets
-from xsent.run.catalogue import encoders
 from xsent.run.compose import load_config, register_resolvers
 from xsent.run.evaluation import evaluate
 from xsent.run.loading import load_encoder, load_judge

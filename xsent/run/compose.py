@@ -46,10 +46,11 @@ def _wandb_is_offline() -> bool:
     return "WANDB_API_KEY" not in os.environ and not (netrc.is_file() and "wandb" in netrc.read_text())
 
 
-def load_config(name: str, overrides: Sequence[str]) -> dict[str, Any]:
+def load_config(name: str, overrides: Sequence[str], *, encoder: str | None = None) -> dict[str, Any]:
     """Compose and resolve ``conf/<name>.yaml`` or ``conf/job/<name>.yaml`` with overrides such as ``encoder=labse``.
 
-    The options of a job, such as ``aligner`` of ``diverge``, are groups below ``conf/job/<name>/``.
+    The options of a job, such as ``aligner`` of ``diverge``, are groups below ``conf/job/<name>/``. An ``encoder`` is a
+    source of ``load_encoder`` in the place of a file of ``conf/encoder``; for jobs.
 
     Raises:
         FileNotFoundError: the package was installed without its ``conf`` folder.
@@ -63,7 +64,11 @@ def load_config(name: str, overrides: Sequence[str]) -> dict[str, Any]:
     search_path = [f"file://{path}" for path in (folder / "job" / name, folder) if path.is_dir()]
     overrides.append(override("hydra.searchpath", search_path))
     with initialize_config_dir(str(folder / "job"), version_base="1.3"):
-        return plain(_compose(name, overrides))
+        cfg = _compose(name, overrides)
+    if encoder is not None:
+        with open_dict(cfg):
+            cfg.encoder = {"_target_": "xsent.run.loading.load_encoder", "source": encoder}
+    return plain(cfg)
 
 
 def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 
-from xsent.config_checks import check_device, suggestion
+from xsent.catalogue import encoder_names, unknown_encoder
+from xsent.config_checks import check_device
 from xsent.paths import conf_folder
 from xsent.run.build import build, build_recipe
-from xsent.run.catalogue import encoder_names, encoders
 from xsent.run.compose import RANDOM, encoder_config
 
 if TYPE_CHECKING:
@@ -89,22 +88,15 @@ def load_model(source: str | os.PathLike[str], *, device: str) -> tuple[Embedder
     path = Path(source).expanduser()
     if not path.exists():
         raise FileNotFoundError(unknown_encoder(os.fspath(source)))
-    if path.is_file() or any((path / name).exists() for name in ("checkpoints", "config.yaml")):
+    if is_run(path):
         return _load_run(path, device=device)
     return build(_folder_config(path)).to(device), None
 
 
-def unknown_encoder(source: str) -> str:
-    """Error message for what is neither the name of an encoder nor a file or folder."""
-    names = encoder_names()
-    message = f"no encoder {source!r}: expected {', '.join(names)}, a run folder, a checkpoint or a folder of a model"
-    of_hub = [entry.name for entry in encoders() if entry.origin == f"hub: {source}"]
-    if of_hub:
-        return f"{message}; did you mean {of_hub[0]}?"
-    nearest = suggestion(source, names)
-    if not nearest and re.fullmatch(r"[\w-]+/[\w.-]+", source) and not Path(source).parent.exists():
-        return f"{message}; to use a model of the hub, fetch it: hf download {source} --local-dir FOLDER"
-    return message + nearest
+def is_run(path: Path) -> bool:
+    """Whether it is a run folder or a checkpoint file, not the folder of a model."""
+    path = path.expanduser()
+    return path.is_file() or any((path / name).exists() for name in ("checkpoints", "config.yaml"))
 
 
 def encoder_choice_error(value: str) -> str:

@@ -187,7 +187,7 @@ def test_similarity_of_texts_and_vectors_is_the_cosine_of_every_pair() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"space": "meaning"}, ValueError, "space='meaning': expected original; only a run with heads has meaning"),
+        ({"space": "meaning"}, ValueError, "space=meaning: expected original; only a run with heads has meaning"),
         ({"precision": "fp8"}, ValueError, "precision='fp8': expected float32 or bfloat16 or int8"),
         ({"precision": "int8", "normalize": True}, ValueError, "cannot have length one"),
         ({"batch_size": 0}, ValueError, "batch_size=0: expected an integer of at least 1"),

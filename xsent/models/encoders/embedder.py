@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from xsent.batch import Precision
-from xsent.config_checks import check_choice, check_device, check_integer
+from xsent.config_checks import check_choice, check_device, check_integer, check_space
 from xsent.similarity import cos_sim, unit
 
 
@@ -99,9 +99,7 @@ class SentenceEmbedder(ABC):
             check_integer("batch_size", batch_size, minimum=1)
         check_choice("precision", precision, get_args(Precision))
         space = self.spaces[0] if space is None else space
-        if space not in self.spaces:
-            advice = "" if len(self.spaces) > 1 else "; only a run with heads has meaning and language"
-            raise ValueError(f"space={space!r}: expected {' or '.join(self.spaces)}{advice}")
+        check_space(space, self.spaces)
         if normalize and precision == "int8":
             raise ValueError("normalize=True: a vector of precision='int8' cannot have length one; use similarity")
         options = EncodeOptions(batch_size, normalize, show_progress, precision, None if out is None else Path(out))

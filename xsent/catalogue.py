@@ -2,10 +2,12 @@
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from xsent.config_checks import suggestion
 from xsent.paths import conf_folder
 
 FIELD = re.compile(r"# (dim|languages|origin|licence): (.+)")
@@ -62,3 +64,16 @@ def encoder_info(name: str) -> EncoderInfo:
     about = " ".join(line.removeprefix("# ") for line in lines if not FIELD.fullmatch(line))
     dim = int(content["dim"] if "dim" in content else fields["dim"])
     return EncoderInfo(name, dim, fields["languages"], fields["origin"], fields.get("licence", ""), about)
+
+
+def unknown_encoder(source: str) -> str:
+    """Error message for what is neither the name of an encoder nor a file or folder."""
+    names = encoder_names()
+    message = f"no encoder {source!r}: expected {', '.join(names)}, a run folder, a checkpoint or a folder of a model"
+    of_hub = [entry.name for entry in encoders() if entry.origin == f"hub: {source}"]
+    if of_hub:
+        return f"{message}; did you mean {of_hub[0]}?"
+    nearest = suggestion(source, names)
+    if not nearest and re.fullmatch(r"[\w-]+/[\w.-]+", source) and not Path(source).parent.exists():
+        return f"{message}; to use a model of the hub, fetch it: hf download {source} --local-dir FOLDER"
+    return message + nearest
