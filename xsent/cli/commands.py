@@ -207,8 +207,8 @@ def _load_pair_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
         check_number(f"cosine.{name}", value, minimum=-1)
     # Words are encoded too, and a word that the encoder does not know is no news.
     logging.getLogger("xsent.models.encoders.base").setLevel(logging.ERROR)
-    encoder = _load_embedder({**config, "ckpt": None, "space": None})
-    return CosineJudge(encoder, config["encoder"]["name"], **config["cosine"])
+    name = config["encoder"].get("name") or checkpoint_name(Path(config["encoder"]["source"]).resolve())
+    return CosineJudge(_load_embedder(config), name, **config["cosine"])
 
 
 def run_distract(options: argparse.Namespace) -> None:

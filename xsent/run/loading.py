@@ -53,7 +53,7 @@ def load_encoder(source: str | os.PathLike[str], *, device: str = "cpu") -> Embe
         assert config is not None
         raise ValueError(
             f"{source}: a run of {_recipe(config)}, which judges pairs and has no sentence vectors; score pairs with"
-            " xsent.score or `xsent filter`"
+            " xsent.score or `xsent filter --ckpt`"
         )
     return cast("Embedder", model)
 
