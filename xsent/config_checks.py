@@ -43,7 +43,7 @@ def check_string(name: str, value: object) -> None:
 def check_space(space: str, spaces: tuple[str, ...]) -> None:
     if space not in spaces:
         advice = "" if len(spaces) > 1 else "; only a run with heads has meaning and language"
-        raise ValueError(f"space={space}: expected {' or '.join(spaces)}{advice}")
+        raise UsageError(f"space={space}: expected {' or '.join(spaces)}{advice}")
 
 
 def check_boolean(name: str, value: object) -> None:

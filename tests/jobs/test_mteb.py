@@ -110,7 +110,7 @@ def test_both_directions_are_subsets(tmp_path: Path) -> None:
 
 
 def test_an_unexplained_difference_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RetrievalEvaluator, "_errors", lambda *_: 1)  # ours goes wrong
+    monkeypatch.setattr(RetrievalEvaluator, "_errors", lambda *_: [True, False])  # ours goes wrong
     with pytest.raises(ValueError, match=r"one definition differ.*lines deu-eng accuracy: mteb 100\.0, ours 50\.0"):
         scored(tmp_path / "out", bitext(["0a", "20a"], ["0b", "20b"]))
     assert (tmp_path / "out" / "angles-616e676c6573" / "comparison.csv").is_file()
