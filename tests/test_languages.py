@@ -1,6 +1,6 @@
 import pytest
 
-from xsent.languages import to_iso639_3
+from xsent.languages import to_iso639_1, to_iso639_3
 
 
 @pytest.mark.parametrize("code", ["en", "eng", "eng_Latn", "en-US", "EN"])
@@ -37,3 +37,11 @@ def test_an_unknown_language_is_an_error_that_names_it(code: str) -> None:
 def test_the_error_offers_codes_near_the_unknown_one() -> None:
     with pytest.raises(ValueError, match=r"near it: .*\bdeu\b"):
         to_iso639_3("deuu")
+
+
+@pytest.mark.parametrize(
+    ("code", "short"), [("deu", "de"), ("zho", "zh"), ("tgl", "tl"), ("aym", "ay"), ("yue", "yue")]
+)
+def test_the_code_of_the_hub_is_the_short_one_if_there_is_one(code: str, short: str) -> None:
+    assert to_iso639_1(code) == short
+    assert to_iso639_3(short) in (code, "zho")  # Cantonese is a part of Chinese

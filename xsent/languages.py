@@ -1,4 +1,4 @@
-"""Language codes: conversion of any ISO 639 code or locale to ISO 639-3."""
+"""Language codes: conversion of any ISO 639 code or locale to ISO 639-3, and back to two letters."""
 
 import difflib
 from functools import cache
@@ -6,6 +6,11 @@ from functools import cache
 import langcodes
 from langcodes.data_dicts import LANGUAGE_ALPHA3
 from langcodes.tag_parser import LanguageTagError
+
+
+def to_iso639_1(code: str) -> str:
+    """Two-letter code of an ISO 639-3 language, as the Hugging Face hub writes it; the code itself if it has none."""
+    return "tl" if code == "tgl" else langcodes.standardize_tag(code)
 
 
 @cache

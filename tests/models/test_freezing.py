@@ -169,6 +169,16 @@ def static() -> Encoder:
     )
 
 
+def test_auto_freezes_word_vectors_unless_there_is_nothing_else() -> None:
+    alone, deep = static(), build("Bert")
+    freeze(alone, embeddings="auto", layers=0)
+    assert frozen_names(alone) == set()
+    freeze(deep, embeddings="auto", layers=0)
+    expected = build("Bert")
+    freeze(expected, embeddings="word", layers=0)
+    assert frozen_names(deep) == frozen_names(expected) != set()
+
+
 @pytest.mark.parametrize("embeddings", ["word", "all"])
 @pytest.mark.parametrize("make", [tiny, static])
 def test_an_encoder_of_word_vectors_only_cannot_have_them_frozen(make: Any, embeddings: str) -> None:

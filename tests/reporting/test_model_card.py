@@ -21,7 +21,8 @@ def run_folder(tmp_path: Path, *, recipe: dict[str, object] | None = None, **enc
     """As ``train.py`` leaves it: of its best checkpoint are the figures."""
     folder = tmp_path / "home" / "jane" / "run"
     (folder / "checkpoints").mkdir(parents=True)
-    data = {"name": "bitext", "root": str(folder / "private"), "languages": ["de", "eng"], "global_batch_size": 32}
+    data = {"name": "bitext", "root": str(folder / "private"), "languages": None, "global_batch_size": 32}
+    trained_on = {"languages": ["deu", "eng", "tgl"], "files": ["en-de.tsv", "en-tl.tsv"], "lines": 1234, "rejected": 5}
     config = {
         "seed": 7,
         "run_dir": str(folder),
@@ -35,7 +36,9 @@ def run_folder(tmp_path: Path, *, recipe: dict[str, object] | None = None, **enc
     results = {"metrics": metrics, "data": "d1g357", "git": "c0ffee", "batches": 9999, "epochs": 3, "config": config}
     (folder / "metrics.json").write_text(json.dumps(results))
     for name, batches in (("best", 1500), ("last", 9999)):
-        torch.save({"xsent": {"config": config, "batches_seen": batches}}, folder / "checkpoints" / f"{name}.ckpt")
+        state = {"config": config, "batches_seen": batches}
+        state["training_data"] = trained_on | {"train": 1000, "valid": 70}
+        torch.save({"xsent": state}, folder / "checkpoints" / f"{name}.ckpt")
     return folder
 
 
@@ -48,7 +51,11 @@ def test_a_run_is_described_by_its_own_files_without_secrets_and_paths_of_the_ma
     card = model_card(EXPORTED, about_run(run_folder(tmp_path)), CHECKED)
     front = front_matter(card)
     assert front["library_name"] == "sentence-transformers"
-    assert front["language"] == ["deu", "eng"]  # those of the data, not what it was scored on besides
+    # Those of the data, not what it was scored on besides, as the hub writes them.
+    assert front["language"] == ["de", "en", "tl"]
+    assert "| languages | deu, eng, tgl |" in card
+    assert "| files | en-de.tsv, en-tl.tsv: 1,234 lines, 5 rejected |" in card
+    assert "| examples | 1,000 to train on, 70 to validate |" in card
     assert front["base_model"] == "org/base"
     assert (front["license"], front["license_name"]) == ("other", "unknown-ask")
     assert "Ask whoever published the base model" in card

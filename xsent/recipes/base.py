@@ -198,7 +198,8 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         # No code of training draws from the global generators of Python or numpy.
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
         rng = {"cpu": torch.get_rng_state(), "cuda": cuda}
-        checkpoint["xsent"] = {"batches_seen": self.batches_seen, "rng": rng, "config": self.config}
+        state = {"batches_seen": self.batches_seen, "rng": rng, "config": self.config}
+        checkpoint["xsent"] = state | {"training_data": self.data.summary()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         state = checkpoint["xsent"]

@@ -11,7 +11,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData, try_to_load_fr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import xsent
-from xsent.languages import to_iso639_3
+from xsent.languages import to_iso639_1, to_iso639_3
 from xsent.models.export.check import CheckedExport
 from xsent.paths import sha256
 from xsent.reporting.environment import environment
@@ -27,6 +27,7 @@ RECIPES = {
 LANGUAGE_PAIR = re.compile(r"([a-z]{3})-([a-z]{3})")  # in the name of a metric
 SAME_RUN = ("run_dir", "recipe", "encoder", "data", "seed")  # two configs that agree on these are of one run
 MAX_SCORES = 40  # rows of the table
+MAX_FILES = 20  # names in a row
 
 templates = Environment(
     loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -95,7 +96,7 @@ def about_run(path: Path) -> About:
         base_model=_base_model(name),
         licence=None,  # the training data may have terms that no file of the run says
         licence_source=_licence(config["encoder"])[1],
-        languages=_languages(config["data"]),
+        languages=_languages(config["data"], state),
         training=_training(config, state),
         scores=results.get("metrics", {}) if is_scored else {},
         digests={
@@ -156,7 +157,7 @@ def _metadata(exported: Exported, about: About, scores: Mapping[str, float | Non
         library_name="sentence-transformers",
         pipeline_tag="sentence-similarity",
         tags=tags if exported.space == "original" else [*tags, f"{exported.space}-head"],
-        language=list(about.languages) or None,
+        language=[to_iso639_1(language) for language in about.languages] or None,
         base_model=about.base_model,
         model_name=exported.name if results else None,
         eval_results=results or None,
@@ -193,16 +194,26 @@ def _training(config: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, 
     if recipe.get("teacher"):
         rows["teacher"] = f"{recipe['teacher']['name']}: the vectors are in its space; compare them with its own"
     rows["data"] = str(data.get("name") or str(data.get("_target_", "unknown")).rpartition(".")[2])
-    if languages := _languages(data):
+    if languages := _languages(data, state):
         rows["languages"] = ", ".join(languages)
+    if summary := state.get("training_data"):
+        files = summary["files"]
+        if files:
+            more = f" and {len(files) - MAX_FILES} more" if len(files) > MAX_FILES else ""
+            rows["files"] = (
+                f"{', '.join(files[:MAX_FILES])}{more}: {summary['lines']:,} lines, {summary['rejected']:,} rejected"
+            )
+        rows["examples"] = f"{summary['train']:,} to train on, {summary['valid']:,} to validate"
     size = data.get("global_batch_size")
     rows["seen"] = f"{state['batches_seen']:,} batches{f' of {size}' if size else ''}"
     rows["seed"] = str(config["seed"])
     return rows
 
 
-def _languages(data: Mapping[str, Any]) -> list[str]:
-    """Languages that the config lists; empty where it takes all that the files have."""
+def _languages(data: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
+    """Languages of the training data; for checkpoints of earlier versions, those that the config lists."""
+    if "training_data" in state:
+        return list(state["training_data"]["languages"])
     listed = data.get("languages")
     return sorted({to_iso639_3(language) for language in listed}) if isinstance(listed, list) else []
 

@@ -115,7 +115,7 @@ def train_run(
         write_text(run_dir / "config.yaml", OmegaConf.to_yaml(redact(config)))
     test_sets = None if evaluator is None else evaluator.digest()
     digests = {"data": data.digest(), "encoder": encoder.digest(), "test_sets": test_sets}
-    about = environment() | digests | {"seed": config["seed"]}
+    about = environment() | digests | {"training_data": data.summary(), "seed": config["seed"]}
     if _is_main_process():
         write_text(run_dir / "environment.json", json.dumps(about, indent=1))
     if trainer.logger is not None:

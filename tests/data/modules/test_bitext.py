@@ -51,6 +51,19 @@ def read(pairs: Sequence[SentencePair] | None = None, **options: Any) -> BitextD
     return data
 
 
+def test_the_summary_names_files_languages_and_sizes(tmp_path: Path) -> None:
+    for code in ("de", "fr"):
+        rows = [f"number {i}\t{code} {i}" for i in range(100)]
+        (tmp_path / f"en-{code}.tsv").write_text("\n".join([*rows, "broken"]) + "\n")
+    reader = partial(read_tables, pattern=PATTERN, columns=None, source_lang=None, target_lang=None)
+    data = BitextData(**{**OPTIONS, "root": str(tmp_path), "reader": reader})
+    data.read()
+    summary = data.summary()
+    assert summary["languages"] == ["deu", "eng", "fra"]
+    assert (summary["files"], summary["lines"], summary["rejected"]) == (["en-de.tsv", "en-fr.tsv"], 202, 2)
+    assert summary["train"] + summary["valid"] + data.size("test") == 200
+
+
 # ---- batches
 
 

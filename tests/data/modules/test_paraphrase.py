@@ -67,6 +67,16 @@ def read(parts: dict[str, Sequence[LabelledRow]] | Sequence[LabelledRow], **opti
     return data
 
 
+def test_positives_alone_train_with_random_negatives_in_the_held_out_parts_only() -> None:
+    data = read([row(f"s {i}", f"t {i}") for i in range(300)])
+    labels = {part: [pair.label for pair in rows] for part, rows in data.held_out.items()}
+    assert all(sum(of_part) == len(of_part) / 2 for of_part in labels.values())
+    assert len(data.examples["valid"].anchor) == sum(labels["valid"])
+    assert data.summary()["train"] + sum(map(sum, labels.values())) == 300
+    # Random pairs would join all validation texts into one group, which has no negatives.
+    assert torch.bincount(data.text_group).max() == 2
+
+
 VALID = [row(f"v{i}", f"w{i}", i % 2) for i in range(8)]
 
 

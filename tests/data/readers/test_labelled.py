@@ -10,7 +10,7 @@ import pytest
 
 from xsent.data.readers.labelled import LabelledRow, PartReaders, read_labelled
 from xsent.data.readers.rejects import RejectLedger
-from xsent.data.sampling.labelled_splits import read_parts, split_positions
+from xsent.data.sampling.labelled_splits import read_parts, split_positions, with_negatives
 from xsent.data.sampling.pair_kinds import KINDS, check_kinds, check_rows, number_rows, pairs_of
 from xsent.data.test_sets.labelled import LabelledSets, labelled_sets
 
@@ -203,6 +203,22 @@ def test_nothing_to_cut_from_is_an_error_that_says_what_is_there() -> None:
         split({"valid": MANY}, training=False)
     with pytest.raises(FileNotFoundError, match="no files of train; there are those of valid, test"):
         split({"valid": MANY, "test": MANY})
+
+
+def test_held_out_positives_alone_get_as_many_random_negatives_of_unrelated_rows() -> None:
+    chained = [row("s0", "t0"), row("s1", "t0")]  # share a target: neither is a negative of the other
+    rows = [*chained, *(row(f"s{n}", f"t{n}", lang="eng" if n % 2 else "fra") for n in range(2, 40))]
+    parts = with_negatives({"test": rows})["test"]
+    assert parts[: len(rows)] == rows
+    negatives = parts[len(rows) :]
+    assert len(negatives) in (len(rows), len(rows) - 1)  # the two chained rows may follow each other
+    pairs = {(pair.source, pair.target) for pair in rows}
+    assert {pair.label for pair in negatives} == {0}
+    assert not pairs & {(pair.source, pair.target) for pair in negatives}
+    assert not {("s0", "t0"), ("s1", "t0")} & {(pair.source, pair.target) for pair in negatives}
+    language_of = {text: pair.source_lang for pair in rows for text in (pair.source, pair.target)}
+    assert all(language_of[pair.target] == pair.source_lang for pair in negatives)
+    assert set(with_negatives({"test": rows[::-1]})["test"]) == set(parts)
 
 
 # ---- kinds

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -71,6 +72,19 @@ class TrainingData(pl.LightningDataModule, ABC):
     @abstractmethod
     def size(self, split: str) -> int:
         """Number of rows of a split."""
+
+    def summary(self) -> dict[str, Any]:
+        """Languages, files and sizes as plain values, for run folders, checkpoints and model cards."""
+        # Names without folders, which may be private; an id of the hub has no folder on this machine.
+        names = [Path(file).name if Path(file).parent.is_dir() else file for file in self.ledger.files]
+        return {
+            "languages": sorted(set(self.language_codes)),
+            "files": names,
+            "lines": self.ledger.lines,
+            "rejected": len(self.ledger.rejects),
+            "train": self.size("train"),
+            "valid": self.size("valid"),
+        }
 
     @abstractmethod
     def batches(self, split: str) -> Callable[[Rows, int], Any]:

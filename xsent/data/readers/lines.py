@@ -51,7 +51,7 @@ def numbered_lines(file: Iterable[bytes], name: str, ledger: RejectLedger) -> It
             else:
                 yield number, text
     finally:
-        ledger.lines += number
+        ledger.count(name, number)
 
 
 def read_lines(path: Path) -> list[str]:

@@ -214,7 +214,7 @@ def _records(
     codes: Sequence[str | None],
 ) -> Iterator[SentencePair]:
     for number, record in enumerate(records, start=1):
-        ledger.lines += 1
+        ledger.count(name, 1)
         cells = record_cells(record, columns)
         if cells is None:
             ledger.add(name, number, f"expected texts {fields_wanted(columns)}", str(record)[:80])

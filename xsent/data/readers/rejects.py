@@ -27,6 +27,7 @@ class RejectLedger:
     strict: bool  # raise an error at the first reject instead
     rejects: list[Reject] = field(init=False, default_factory=list)
     lines: int = field(init=False, default=0)  # all lines read, good and bad; the line reader counts them
+    files: dict[str, int] = field(init=False, default_factory=dict)  # lines of each file
     _path: Path | None = field(init=False, default=None)
 
     def add(self, file: str, line: int, reason: str, found: str) -> None:
@@ -38,6 +39,11 @@ class RejectLedger:
         if self.strict:
             raise ValueError(f"{file}:{line}: {reason}, found {found} (data.strict=true)")
         self.rejects.append(Reject(file, line, reason, found))
+
+    def count(self, file: str, lines: int) -> None:
+        """Add lines that were read, good and bad."""
+        self.lines += lines
+        self.files[file] = self.files.get(file, 0) + lines
 
     def has_both_sides(self, source: str, target: str, file: str, line: int) -> bool:
         """Whether both sides contain text; if not, the line is recorded."""

@@ -96,9 +96,10 @@ def with_negatives(parts: Mapping[str, list[LabelledRow]]) -> dict[str, list[Lab
 
 
 def _random_negatives(rows: Sequence[LabelledRow]) -> list[LabelledRow]:
-    position, hashes = split_positions(rows), text_hashes(row.target for row in rows)
+    position = split_positions(rows)
+    order = np.lexsort([text_hashes(row.source for row in rows), text_hashes(row.target for row in rows)])
     rows_of: dict[tuple[str, str], list[int]] = {}
-    for number in np.argsort(hashes, kind="stable").tolist():
+    for number in order.tolist():
         rows_of.setdefault((rows[number].source_lang, rows[number].target_lang), []).append(number)
     return [
         rows[number]._replace(target=rows[successor].target, label=0, item="")
