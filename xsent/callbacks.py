@@ -104,10 +104,6 @@ class EvaluateOnValidation(Callback):
         if (trainer.current_epoch + 1) % self.every_n_epochs:
             return
         assert isinstance(pl_module, Recipe)
-        modes = [(module, module.training) for module in pl_module.modules()]
-        pl_module.eval()
-        with torch.no_grad():
+        with pl_module.eval_mode():
             metrics = pl_module.evaluation(self.evaluator, sharded=True).metrics
-        for module, training in modes:
-            module.training = training
         pl_module.log_dict({f"val/{name}": value for name, value in metrics.items()})

@@ -61,7 +61,14 @@ def run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         config(
             "train",
             tmp_path,
-            *overrides(data, *TINY, "trainer.max_epochs=15", "logger=csv", "pictures.pairs_per_language=20"),
+            *overrides(
+                data,
+                *TINY,
+                "trainer.max_epochs=15",
+                "logger=csv",
+                "pictures.pairs_per_language=20",
+                "pictures.min_seconds=0",
+            ),
         )
     )
     return tmp_path / "run"

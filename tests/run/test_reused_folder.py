@@ -15,14 +15,14 @@ from xsent.run import evaluation as evaluating
 
 OPTIONS = (
     "recipe=oracle encoder=mini data=cldr experiment=demo data.languages=[deu] trainer.max_epochs=1"
-    " trainer.enable_progress_bar=false pictures.pairs_per_language=8"
+    " trainer.enable_progress_bar=false pictures.pairs_per_language=8 pictures.min_seconds=0"
 )
 TINY = OPTIONS.split()
 
 
 def test_a_page_shows_nothing_of_an_earlier_run_in_its_folder(tmp_path: Path, tatoeba: tuple[str, ...]) -> None:
     run = tmp_path / "run"
-    evaluate(config("evaluate", tmp_path, *tatoeba))
+    evaluate(config("evaluate", tmp_path, *tatoeba, "pictures.min_seconds=0"))
     assert 'id="pictures"' in (run / "report.html").read_text()
     (run / "notes.txt").write_text("mine")
     evaluate(config("evaluate", tmp_path, *tatoeba, "pictures=null"))
@@ -76,6 +76,7 @@ def killed(*args: Any, **options: Any) -> None:
         ("pictures.languages=[fra,deu]", r"pictures\.languages: .*pairs of \(deu, eng\), found fra besides"),
         ("pictures.languages=deu", r"pictures\.languages: expected a list of languages or null, found 'deu'"),
         ("pictures.pairs_per_language=-1", r"pictures\.pairs_per_language: expected a whole number, .* found -1"),
+        ("pictures.min_seconds=-1", r"pictures\.min_seconds: expected a number of seconds, 0 or more, found -1"),
         ("pictures.perplexity=many", r"pictures\.perplexity: expected a number above 0, found 'many'"),
     ],
 )
@@ -99,6 +100,6 @@ def test_vectors_that_are_not_finite_get_no_pictures_and_the_report_is_written(
 
     monkeypatch.setattr(evaluating, "score_model", lambda *args: Evaluation({}, []))
     monkeypatch.setattr(evaluating, "embed_spaces", embed_spaces)
-    evaluate(config("evaluate", tmp_path, *tatoeba))
+    evaluate(config("evaluate", tmp_path, *tatoeba, "pictures.min_seconds=0"))
     assert "no pictures: 3 vectors are not finite" in caplog.text
     assert (tmp_path / "run" / "report.html").is_file()

@@ -28,7 +28,10 @@ def labse_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def oracle_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("oracle")
-    options = "recipe=oracle encoder=mini recipe.optimizer.lr=0.003 trainer.max_epochs=3 pictures.pairs_per_language=5"
+    options = (
+        "recipe=oracle encoder=mini recipe.optimizer.lr=0.003 trainer.max_epochs=3 pictures.pairs_per_language=5"
+        " pictures.min_seconds=0"
+    )
     overrides = toy_overrides(toy_bitext(tmp_path / "data"), *options.split())
     train(config("train", tmp_path, *overrides, "+expected={heldout/meaning/deu/accuracy: 50.0}"))
     return tmp_path
@@ -111,11 +114,16 @@ def test_a_run_is_evaluated_in_all_its_spaces(oracle_run: Path, tmp_path: Path, 
     assert bare["test/tatoeba/original/mean/accuracy"] == metrics["test/tatoeba/original/mean/accuracy"]
 
 
-def test_an_evaluation_draws_its_own_sentences_unless_told_not_to(tmp_path: Path, tatoeba: tuple[str, ...]) -> None:
-    evaluate(config("evaluate", tmp_path / "drawn", *tatoeba))
-    evaluate(config("evaluate", tmp_path / "plain", *tatoeba, "pictures=null"))
+def test_an_evaluation_draws_its_own_sentences_where_it_is_told_to_or_takes_long(
+    tmp_path: Path, tatoeba: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    evaluate(config("evaluate", tmp_path / "drawn", *tatoeba, "pictures.min_seconds=0"))
     assert sorted(path.name for path in (tmp_path / "drawn").rglob("*.png")) == ["pca.png", "tsne.png"]
-    assert not list((tmp_path / "plain").rglob("*.png"))
+    for name, pictures in (("short", "pictures.min_seconds=60"), ("plain", "pictures=null")):
+        evaluate(config("evaluate", tmp_path / name, *tatoeba, pictures))
+        assert not list((tmp_path / name).rglob("*.png"))
+    assert caplog.text.count("no pictures of a run below 60 s; pictures.min_seconds=0 draws them") == 1
 
 
 def test_the_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
@@ -143,7 +151,7 @@ def test_a_nan_loss_stops_the_run_names_the_rows_and_keeps_the_last_checkpoint(
     monkeypatch.setattr(LabseRecipe, "check_finite", poisoned)
     options = "trainer.max_epochs=2 evaluator=none callbacks.checkpoints.every_n_batches=3"
     overrides = toy_overrides(toy_bitext(tmp_path / "data"), *LABSE, *options.split())
-    with pytest.raises(FloatingPointError, match=r"the loss is nan at training batch 8 .*rows of the training data"):
+    with pytest.raises(FloatingPointError, match=r"the loss is nan at step 9 .*rows of the training data"):
         train(config("train", tmp_path, *overrides))
     assert torch.isfinite(state_of(tmp_path / "run/checkpoints/last.ckpt")["encoder.vectors"]).all()
 

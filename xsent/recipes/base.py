@@ -1,7 +1,8 @@
 """Base classes of recipes: optimizer and schedule, evaluation, exact resuming, stop at the first NaN."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
@@ -29,6 +30,8 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
     """A training method; the options of each recipe are its fields."""
 
     data_class: ClassVar[type[TrainingData]]  # to train on
+    # Space whose vectors training changes, "" for a judge of pairs; None if the figures of a run have the start's.
+    trained_space: ClassVar[str | None] = ""
 
     # ``load_state_dict`` below checks the names, because ``omitted_weights`` are missing on purpose.
     strict_loading = False
@@ -41,6 +44,7 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
     omitted_weights: set[str] = field(init=False, default_factory=set)  # names of weights that checkpoints omit
     config: dict[str, Any] = field(init=False, default_factory=dict)  # resolved; stored in checkpoints
     _restored_rng: dict[str, Any] | None = field(init=False, default=None)
+    _final_rng: dict[str, Any] | None = field(init=False, default=None)  # after the last step, where it ends no epoch
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         recipe = super().__new__(cls)
@@ -68,6 +72,18 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
             evaluator: accepted by ``check_evaluator``.
             sharded: split the work over the ranks, without a progress bar; all ranks get the same result.
         """
+
+    @contextmanager
+    def eval_mode(self) -> Iterator[None]:
+        """Evaluation mode without gradients in a ``with`` block; restores each module's own mode afterwards."""
+        modes = [(module, module.training) for module in self.modules()]
+        self.eval()
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            for module, training in modes:
+                module.training = training
 
     def metric_names(self, evaluator: Evaluator) -> list[str]:
         """Names of the metrics of ``evaluation``, known before training; here those of a judge of pairs."""
@@ -151,7 +167,7 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         if not torch.isfinite(loss):
             rows = pairs.row.tolist()
             raise FloatingPointError(
-                f"the loss is {loss.item()} at training batch {self.batches_seen} (epoch {self.current_epoch});"
+                f"the loss is {loss.item()} at step {self.batches_seen + 1} (epoch {self.current_epoch + 1});"
                 f" rows of the training data in it: {rows[:20]}{' ...' if len(rows) > 20 else ''};"
                 " the last good checkpoint is kept"
             )
@@ -187,6 +203,9 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
             torch.set_rng_state(self._restored_rng["cpu"])
             if self._restored_rng["cuda"] and torch.cuda.is_available():
                 torch.cuda.set_rng_state_all(self._restored_rng["cuda"])
+            if self.batches_seen % self.data.steps_per_epoch == 0:
+                # Saved at the end of an epoch: the iterator of the next one draws its seed after that.
+                torch.empty((), dtype=torch.int64).random_()
             self._restored_rng = None
 
     def count_batch(self) -> None:
@@ -194,12 +213,20 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         self.batches_seen += 1
         self.data.batches_seen = self.batches_seen
 
+    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if 0 <= self.trainer.max_steps <= self.trainer.global_step:
+            self.trainer.should_stop = True  # otherwise Lightning ends within an epoch without validation
+            if self.batches_seen % self.data.steps_per_epoch:
+                self._final_rng = _rng_state()  # this validation, which a longer run has not, draws from the generators
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        # No code of training draws from the global generators of Python or numpy.
-        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-        rng = {"cpu": torch.get_rng_state(), "cuda": cuda}
+        rng = self._final_rng or _rng_state()
         state = {"batches_seen": self.batches_seen, "rng": rng, "config": self.config}
         checkpoint["xsent"] = state | {"training_data": self.data.summary()}
+        if self.batches_seen % self.data.steps_per_epoch:
+            # ``trainer.max_steps`` may end training within an epoch, which Lightning counts as complete.
+            for progress in checkpoint["loops"]["fit_loop"]["epoch_progress"].values():
+                progress["processed"] = progress["started"] - 1
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         state = checkpoint["xsent"]
@@ -212,6 +239,12 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         if missing or report.unexpected_keys:
             raise ValueError(f"checkpoint lacks {missing} and has unknown {report.unexpected_keys}")
         return report
+
+
+def _rng_state() -> dict[str, Any]:
+    # No code of training draws from the global generators of Python or numpy.
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
 
 
 class SentenceRecipe(Recipe[D]):

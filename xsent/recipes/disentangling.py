@@ -57,6 +57,7 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
 
     data_class = BitextData
     spaces = SPACES
+    trained_space = None  # ``original`` is the start
 
     encoder: Encoder  # frozen; embeds every sentence once before training
     host: str  # `dream` or `meat`; `optimizer` makes a second optimizer for MEAT's discriminator

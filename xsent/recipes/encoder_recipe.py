@@ -30,6 +30,7 @@ class EncoderRecipe(SentenceRecipe[D]):
     """
 
     spaces = ("original",)
+    trained_space = "original"
 
     encoder: Encoder  # to train
     # `embeddings` and `layers` for `xsent.models.freezing.freeze`; `field()`, since Lightning's method would be the

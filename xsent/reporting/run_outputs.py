@@ -23,7 +23,7 @@ OUTPUTS = (
     *("metrics.json", "report.html", "results.csv", "results.md", "published.md", "details.csv", "outcomes.json"),
     *("pictures/pca.png", "pictures/tsne.png", "pictures/points.json"),
 )
-CURVES = "metrics.csv"
+OF_TRAINING = ("metrics.csv", "before.json")
 FOLDERS = ("charts", "tables")  # evaluators choose the names of their files; metrics.json lists them
 
 
@@ -36,23 +36,24 @@ def report_results(
         scored: of the test sets.
         config: resolved. ``expected`` has the paper's figures by metric; ``published`` has the paper's tables, which
             are written to ``published.md`` with our rows. Secrets are masked.
-        about: environment, digests and how long it took.
+        about: environment, digests and how long it took; ``before`` has ``metrics`` and ``outcomes`` before training,
+            and ``columns`` the headings of spaces that are not called by their names.
         show: whether to print the tables.
     """
     metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
     papers = {f"test/{name}": value for name, value in config["expected"].items()}
+    before: Mapping[str, Any] = about.get("before", {})
+    start: Mapping[str, float | None] = before.get("metrics", {})
     console = Console(quiet=not show)
     if metrics:
-        header, rows = grid(metrics, papers)
-        write_text(folder / "results.csv", results_csv(metrics, papers))
+        header, rows = grid(metrics, papers, before=start, columns=about.get("columns", {}))
+        write_text(folder / "results.csv", results_csv(metrics, papers, before=start))
         write_text(folder / "results.md", markdown_table(header, [row.texts for row in rows]))
         write_text(folder / "details.csv", details_csv(scored.details))
         console.print(terminal_table(header, rows))
     if scored.outcomes:
-        outcomes = {
-            f"test/{name}": "".join("01"[is_right] for is_right in items) for name, items in scored.outcomes.items()
-        }
-        write_text(folder / "outcomes.json", json.dumps({"after": outcomes}, indent=0) + "\n")
+        outcomes = {"before": before.get("outcomes", {}), "after": outcome_digits(scored)}
+        write_text(folder / "outcomes.json", json.dumps(outcomes, indent=0) + "\n")
     if tables := published_tables(config["published"], metrics):
         write_text(folder / "published.md", "\n".join(map(published_markdown, tables)))
         for table in tables:
@@ -68,10 +69,15 @@ def report_results(
         log.info("tables: %s (%s)", folder / "tables", ", ".join(scored.tables))
     files = [f"charts/{chart.name}{ending}" for chart in scored.charts for ending in (".png", ".csv")]
     files += [f"tables/{name}.csv" for name in scored.tables]
-    context = {**about, "expected": papers, "files": files, "config": redact(config)}
+    context = {**about, "before": start, "expected": papers, "files": files, "config": redact(config)}
     write_metrics_json(folder / "metrics.json", metrics, context)
     if missing := [name for name in papers if name not in metrics]:
         log.warning("%d figures of the paper were not measured: %s", len(missing), ", ".join(missing))
+
+
+def outcome_digits(scored: Evaluation) -> dict[str, str]:
+    """Outcomes of the test items by metric, a digit for each: ``0110``."""
+    return {f"test/{name}": "".join("01"[is_right] for is_right in items) for name, items in scored.outcomes.items()}
 
 
 def remove_outputs(folder: Path, *, with_curves: bool) -> None:
@@ -79,7 +85,7 @@ def remove_outputs(folder: Path, *, with_curves: bool) -> None:
 
     Args:
         folder: of the run that starts; nothing is removed unless it has an earlier run.
-        with_curves: whether to remove ``metrics.csv``, which a resumed run continues.
+        with_curves: whether to remove ``metrics.csv`` and ``before.json``, which a resumed run continues.
     """
     metrics = folder / "metrics.json"
     if not metrics.is_file() and not (folder / "environment.json").is_file():
@@ -90,5 +96,5 @@ def remove_outputs(folder: Path, *, with_curves: bool) -> None:
         names = []
     # Never remove a file outside the two folders, whatever the list says.
     listed = [str(name) for name in names if len(name.parts) == 2 and name.parts[0] in FOLDERS and name.name != ".."]
-    for name in (*OUTPUTS, *listed, *([CURVES] if with_curves else [])):
+    for name in (*OUTPUTS, *listed, *(OF_TRAINING if with_curves else [])):
         (folder / name).unlink(missing_ok=True)

@@ -127,7 +127,7 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     except OmegaConfBaseException as error:
         raise UsageError(explain_value_error(error)) from error
     if config.get("pictures", "") is None:
-        config["pictures"] = {"languages": None, "pairs_per_language": 0, "perplexity": 10}
+        config["pictures"] = {"min_seconds": 0, "languages": None, "pairs_per_language": 0, "perplexity": 10}
     name_models(config)
     check_targets(config)
     check_keys(config)

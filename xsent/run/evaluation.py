@@ -12,17 +12,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hydra.utils import get_object
 from omegaconf import DictConfig
 
+from xsent.run.announce import model_names
 from xsent.run.build import build, build_evaluator
 from xsent.run.compose import plain
 from xsent.run.loading import load_model
-from xsent.run.start import Command, started
+from xsent.run.start import Command, read_record, started
 
 if TYPE_CHECKING:
     from xsent.evaluation.evaluator import Evaluation, Evaluator
 
 log = logging.getLogger(__name__)
+
+MAX_FIGURES = 3  # in the last line of the log
 
 
 def evaluate_command(command: Command) -> dict[str, float]:
@@ -50,10 +54,13 @@ def evaluate_run(config: dict[str, Any]) -> dict[str, float]:
     check_pictures(pictures)
     evaluator = build_evaluator(config["evaluator"], None, split="test", device=config["device"])
     assert evaluator is not None
+    columns: dict[str, str] = {}
     if config["ckpt"] is not None:
         embedder, trained_with = load_model(config["ckpt"], device=config["device"])
         if trained_with is not None:
             _check_same_split(config["evaluator"], trained_with["data"])
+            trained_space = get_object(trained_with["recipe"]["_target_"]).trained_space
+            columns = {} if trained_space is None else {trained_space: "trained"}
     else:
         embedder = build(config["encoder"]).to(config["device"])
     to_draw: tuple[list[str], list[str]] = ([], [])
@@ -64,6 +71,7 @@ def evaluate_run(config: dict[str, Any]) -> dict[str, float]:
     run_dir = Path(config["run_dir"])
     digest = evaluator.digest()
     about = environment() | {"encoder": embedder.digest(), "data": digest, "test_sets": digest, "seed": config["seed"]}
+    about |= {"before": {}, "columns": columns}
     remove_outputs(run_dir, with_curves=not (run_dir / "config.yaml").is_file())  # keep the files of a training
     scored = score_model(embedder, evaluator)
     finish_run(scored, embedder, partial(embed_spaces, embedder), to_draw, config=config, about=about, start=start)
@@ -134,6 +142,9 @@ def report(
 def check_pictures(pictures: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` if an option of ``pictures`` has the wrong type or range."""
     languages, pairs, perplexity = (pictures[name] for name in ("languages", "pairs_per_language", "perplexity"))
+    seconds = pictures["min_seconds"]
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds >= 0:
+        raise ValueError(f"pictures.min_seconds: expected a number of seconds, 0 or more, found {seconds!r}")
     if languages is not None and not (isinstance(languages, list) and all(isinstance(code, str) for code in languages)):
         raise ValueError(f"pictures.languages: expected a list of languages or null, found {languages!r}")
     if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 0:
@@ -160,23 +171,49 @@ def finish_run(
         to_draw: sentences of the pictures and their languages; a failure to draw them is logged.
     """
     from xsent.reporting.pages import try_report
-    from xsent.reporting.plots.embeddings import projection_pictures
 
     folder = Path(config["run_dir"])
     report(scored, model, config=config, about=about, folder=folder, start=start)
     sentences, languages = to_draw
-    if sentences:
-        vectors = embed(sentences)
-        options = {"seed": config["seed"], "perplexity": config["pictures"]["perplexity"]}
-        try:
-            paths = projection_pictures(vectors, sentences, languages, folder=folder / "pictures", **options)
-            log.info("pictures: %s", ", ".join(str(path) for path in paths))
-        except ValueError as error:
-            log.warning("no pictures: %s", error)
-        except Exception:  # must not stop a finished run
-            log.exception("no pictures; all other results are written")
+    min_seconds = config["pictures"]["min_seconds"]
+    if sentences and time.perf_counter() - start < min_seconds:
+        log.info("no pictures of a run below %g s; pictures.min_seconds=0 draws them", min_seconds)
+    elif sentences:
+        columns: Mapping[str, str] = about["columns"]
+        vectors = {columns.get(space, space): rows for space, rows in embed(sentences).items()}
+        _draw(vectors, sentences, languages, config)
     try_report(folder)
-    log.info("done in %.0f s; results are in %s", time.perf_counter() - start, folder)
+    _log_end(folder, scored, about, seconds=time.perf_counter() - start)
+
+
+def _draw(vectors: Mapping[str, Any], sentences: list[str], languages: list[str], config: Mapping[str, Any]) -> None:
+    """Draw the pictures; a failure is logged."""
+    from xsent.reporting.plots.embeddings import projection_pictures
+
+    folder = Path(config["run_dir"]) / "pictures"
+    options = {"seed": config["seed"], "perplexity": config["pictures"]["perplexity"]}
+    try:
+        paths = projection_pictures(vectors, sentences, languages, folder=folder, **options)
+        log.info("pictures: %s", ", ".join(str(path) for path in paths))
+    except ValueError as error:
+        log.warning("no pictures: %s", error)
+    except Exception:  # must not stop a finished run
+        log.exception("no pictures; all other results are written")
+
+
+def _log_end(folder: Path, scored: Evaluation, about: Mapping[str, Any], *, seconds: float) -> None:
+    """Log what ran, its main figures, how long it took and where the results are."""
+    from xsent.reporting.pages.verdict import main_metrics
+    from xsent.reporting.tables.results import figure_text
+
+    metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
+    before = about["before"].get("metrics", {})
+    chosen = main_metrics(metrics)[:MAX_FIGURES]
+    parts = [figure_text(name, metrics, before=before, columns=about["columns"]) for name in chosen]
+    if "epochs" in about:
+        names, epochs = model_names(read_record(folder).get("choices", {})), about["epochs"]
+        parts.insert(0, f"{names} {epochs:,} epoch{'s' * (epochs != 1)}".strip())
+    log.info("done in %.0f s: %s; results are in %s", seconds, "; ".join(parts), folder)
 
 
 def silence_libraries() -> None:
@@ -187,7 +224,13 @@ def silence_libraries() -> None:
     torch.set_flush_denormal(True)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     # sync_dist: every rank already holds the global values.
-    for message in ("does not have many workers", "dataloader is not resumable", "sync_dist=True", "LeafSpec"):
+    for message in (
+        "does not have many workers",
+        "dataloader is not resumable",
+        "sync_dist=True",
+        "LeafSpec",
+        "logging interval",
+    ):
         warnings.filterwarnings("ignore", f".*{message}.*")
     lightning = ("utilities.rank_zero", "trainer.connectors.checkpoint_connector")
     for name in ("faiss.loader", *(f"pytorch_lightning.{module}" for module in lightning)):

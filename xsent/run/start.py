@@ -17,6 +17,7 @@ from omegaconf import DictConfig
 from xsent.atomic import write_text
 from xsent.config_checks import UsageError
 from xsent.reporting.secrets import redact
+from xsent.run.announce import announce
 from xsent.run.compose import compose_config, plain, without_hydra
 
 log = logging.getLogger(__name__)
@@ -87,6 +88,8 @@ def started(command: Command) -> Iterator[dict[str, Any]]:
         if folder.exists() and not may_exist:
             continue
         cfg.run_dir = str(folder)
+        if _rank() == 0:
+            announce(command, folder)  # before ``plain`` imports torch, which takes seconds
         config = plain(cfg)
         if _rank() != 0:
             yield config

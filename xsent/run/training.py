@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
+from xsent.run.announce import is_empty
 from xsent.run.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
 from xsent.run.compose import check_same_config, plain
 from xsent.run.evaluation import check_pictures, finish_run, silence_libraries
@@ -45,6 +47,7 @@ def train_run(
         data: of ``config["data"]``, which may be read already; None: built here.
         stopper: callback that can end the run without its final evaluation.
     """
+    start = time.perf_counter()
     import pytorch_lightning as pl
 
     from xsent.atomic import write_text
@@ -56,9 +59,10 @@ def train_run(
     from xsent.reporting.environment import environment
     from xsent.reporting.run_outputs import remove_outputs
     from xsent.reporting.secrets import redact
+    from xsent.run.before import score_start
+    from xsent.run.progress import progress_callbacks
 
     silence_libraries()
-    start = time.perf_counter()
     data = build(config["data"]) if data is None else data
     run_dir = Path(config["run_dir"])
     pl.seed_everything(config["seed"], verbose=False)
@@ -100,8 +104,9 @@ def train_run(
         )
     if stopper is not None:
         callbacks = {"stopper": stopper, **callbacks}  # decides on an epoch before its checkpoint is saved
+    progress = progress_callbacks(list(callbacks.values()), shows_bar=config["trainer"]["enable_progress_bar"])
     trainer: pl.Trainer = build({**config["trainer"], "_partial_": True})(
-        callbacks=list(callbacks.values()),
+        callbacks=[*callbacks.values(), *progress],
         logger=build(config["logger"]) if config["logger"] else False,
         plugins=[HashedCheckpointIO()],
         default_root_dir=run_dir,
@@ -118,10 +123,16 @@ def train_run(
     about = environment() | digests | {"training_data": data.summary(), "seed": config["seed"]}
     if _is_main_process():
         write_text(run_dir / "environment.json", json.dumps(about, indent=1))
+    trains = state is not None or not is_empty(config["trainer"])
+    before: dict[str, Any] = {}
+    has_start = trains and evaluator is not None and recipe.trained_space is not None
+    if has_start and config["score_before"] and _is_main_process():
+        before = score_start(recipe, evaluator, config, resumes=state is not None)
     if trainer.logger is not None:
         trainer.logger.log_hyperparams(redact(config))
 
-    trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
+    if trains:
+        trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
 
     best = monitor = final = None
     checkpoints = callbacks.get("checkpoints")
@@ -130,10 +141,13 @@ def train_run(
     if stopper is not None and stopper.has_stopped:
         return best
     if rank() == 0:
-        if final is not None:
+        if final is not None and trains:
             recipe.load_state_dict(load_checkpoint(final)["state_dict"])
         recipe.to(device)
-        about |= {"epochs": trainer.current_epoch, "batches": recipe.batches_seen, "monitor": monitor, "best": best}
+        epochs = math.ceil(recipe.batches_seen / data.steps_per_epoch)
+        about |= {"epochs": epochs, "batches": recipe.batches_seen, "monitor": monitor, "best": best}
+        space, heading = recipe.trained_space, "trained" if trains else "before training"
+        about |= {"before": before, "columns": {} if space is None else {space: heading}}
         if config["save_encoder"] is not None:
             recipe.save_encoder(Path(config["save_encoder"]))
         scored = Evaluation({}, []) if evaluator is None else recipe.evaluation(evaluator, sharded=False)

@@ -204,7 +204,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     overrides = (
         "recipe=oracle encoder=mini data=cldr experiment=demo data.languages=[deu,fra] trainer.max_epochs=3"
-        " trainer.log_every_n_steps=1 pictures.pairs_per_language=8 trainer.enable_progress_bar=false"
+        " trainer.log_every_n_steps=1 pictures.pairs_per_language=8 pictures.min_seconds=0"
+        " trainer.enable_progress_bar=false"
     )
     train(config("train", folder, *overrides.split()))
     return folder / "run"
@@ -289,7 +290,7 @@ def test_arrow_keys_move_between_sentences_and_escape_hides_the_tooltip(toy: Any
 def test_a_curve_tells_series_value_step_and_epoch(toy: Any) -> None:
     chart = drawn_chart(toy, "[data-chart=loss]")
     last = max(marks(toy, chart), key=lambda mark: float(mark["x"]))
-    assert point_at(toy, chart, last) == ["train", "1", "step 30, epoch 1"]
+    assert point_at(toy, chart, last) == ["train", "1", "step 30, epoch 2"]
     assert [item.text for item in find(toy, "#curves figure:first-child .legend li")] == ["train", "val"]
     linear = {mark["value"]: mark["y"] for mark in marks(toy, chart)}
     find(toy, "[name=log]")[0].click()

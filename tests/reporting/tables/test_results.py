@@ -29,7 +29,7 @@ def grid(metrics: dict[str, float], expected: dict[str, float]) -> tuple[list[st
 
 def test_languages_are_rows_and_spaces_columns_with_the_papers_figure_where_there_is_one() -> None:
     header, rows = grid(METRICS, PAPER)
-    assert header == ["", "original", "meaning", "meaning (paper)", "difference"]
+    assert header == ["test", "original", "meaning", "meaning (paper)", "difference"]
     assert rows == [
         ["tatoeba deu accuracy", "96.50", "95.00", "", ""],
         ["tatoeba mean accuracy", "91.40", "90.00", "92.25", "-2.25"],
@@ -45,9 +45,9 @@ def test_a_direction_is_shown_when_the_paper_has_a_figure_for_it_or_nothing_stan
 
 
 def test_metrics_without_spaces_have_one_column() -> None:
-    assert grid({"test/sts/en-en/spearman": 80.0}, {}) == (["", "ours"], [["sts en-en spearman", "80.00"]])
+    assert grid({"test/sts/en-en/spearman": 80.0}, {}) == (["test", "ours"], [["sts en-en spearman", "80.00"]])
     header, rows = grid({"test/sts/en-en/spearman": 80.0}, {"test/sts/en-en/spearman": 79.5})
-    assert header == ["", "ours", "paper", "difference"]
+    assert header == ["test", "ours", "paper", "difference"]
     assert rows == [["sts en-en spearman", "80.00", "79.50", "+0.50"]]
 
 
@@ -67,7 +67,7 @@ def test_the_terminal_shows_every_text_of_the_grid() -> None:
 
 def test_markdown_has_a_line_per_row_and_numbers_to_the_right() -> None:
     assert markdown_table(*grid({"test/sts/en-en/spearman": 80.0}, {})) == (
-        "|  | ours |\n| --- | ---: |\n| sts en-en spearman | 80.00 |\n"
+        "| test | ours |\n| --- | ---: |\n| sts en-en spearman | 80.00 |\n"
     )
 
 

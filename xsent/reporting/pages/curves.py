@@ -85,7 +85,7 @@ def _chart(title: str, variants: Variants, runs: Sequence[str]) -> dict[str, obj
                     "run": runs[line.run] if has_runs else "",
                     "variant": f"{title}={variant}" if len(variants) > 1 else "",
                     "step": step,
-                    "epoch": epoch,
+                    "epoch": epoch + 1,
                     "value": float(f"{value:.6g}") if math.isfinite(value) else None,
                     "colour": (line.run if has_runs else line.dash) % len(COLOURS),
                     "dash": line.dash % len(DASHES),

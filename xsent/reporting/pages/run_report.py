@@ -67,7 +67,7 @@ def _results_section(run: RunFiles) -> Section | None:
     """Tables of all figures, the paper's beside ours; None where the run has not finished."""
     if not run.finished:
         return None
-    header, rows = grid(run.metrics, run.expected)
+    header, rows = grid(run.metrics, run.expected, before=run.before, columns=run.about.get("columns") or {})
     every = [
         Row([Cell(name), *figure_cells(name, value, run.expected.get(name))])
         for name, value in islice(run.metrics.items(), MAX_ROWS)

@@ -1,0 +1,57 @@
+"""Figures before training: the start of a run, scored by its test evaluator."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from xsent.atomic import write_text
+from xsent.evaluation.evaluator import Evaluator
+from xsent.recipes.base import Recipe
+from xsent.reporting.metrics import write_metrics_json
+from xsent.reporting.run_outputs import outcome_digits
+from xsent.version import __version__
+
+log = logging.getLogger(__name__)
+
+BEFORE = "before.json"  # in the run folder, for a run that is resumed
+
+
+def score_start(
+    recipe: Recipe[Any], evaluator: Evaluator, config: Mapping[str, Any], *, resumes: bool
+) -> dict[str, dict[str, Any]]:
+    """``metrics`` of the recipe before its first step, None for one that is not finite, and ``outcomes`` of test items.
+
+    They are computed once for the same weights and test sets, and stored in ``cache_dir``. The random streams of
+    training do not change.
+
+    Args:
+        recipe: prepared for training.
+        evaluator: of the test.
+        config: of the run.
+        resumes: whether training already began; the run folder then has the figures, if they were measured.
+    """
+    path = Path(config["run_dir"]) / BEFORE
+    if not resumes:
+        cached = Path(config["cache_dir"]) / "before" / f"{_key(recipe, evaluator, config)}.json"
+        if not cached.is_file():
+            log.info("scoring the start with evaluator %s (score_before=false skips this)", evaluator.name)
+            with torch.random.fork_rng(), recipe.eval_mode():
+                scored = recipe.evaluation(evaluator, sharded=False)
+            cached.parent.mkdir(parents=True, exist_ok=True)
+            metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
+            write_metrics_json(cached, metrics, {"outcomes": outcome_digits(scored)})
+        write_text(path, cached.read_text(encoding="utf-8"))
+    start: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return start
+
+
+def _key(recipe: Recipe[Any], evaluator: Evaluator, config: Mapping[str, Any]) -> str:
+    """Hex digest of all that decides the figures."""
+    options = json.dumps(config["evaluator"], sort_keys=True).replace(config["run_dir"], "")
+    content = [__version__, options, evaluator.digest(), recipe.encoder.digest(), config["trainer"]["precision"]]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
