@@ -52,6 +52,7 @@ def score_start(
 
 def _key(recipe: Recipe[Any], evaluator: Evaluator, config: Mapping[str, Any]) -> str:
     """Hex digest of all that decides the figures."""
+    encoder: Any = recipe.encoder  # of a judge of pairs, the judge
     options = json.dumps(config["evaluator"], sort_keys=True).replace(config["run_dir"], "")
-    content = [__version__, options, evaluator.digest(), recipe.encoder.digest(), config["trainer"]["precision"]]
+    content = [__version__, options, evaluator.digest(), encoder.digest(), config["trainer"]["precision"]]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

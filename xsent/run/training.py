@@ -125,8 +125,8 @@ def train_run(
         write_text(run_dir / "environment.json", json.dumps(about, indent=1))
     trains = state is not None or not is_empty(config["trainer"])
     before: dict[str, Any] = {}
-    has_start = trains and evaluator is not None and recipe.trained_space is not None
-    if has_start and config["score_before"] and _is_main_process():
+    has_start = trains and config["score_before"] and recipe.trained_space is not None
+    if has_start and evaluator is not None and _is_main_process():
         before = score_start(recipe, evaluator, config, resumes=state is not None)
     if trainer.logger is not None:
         trainer.logger.log_hyperparams(redact(config))
