@@ -1,23 +1,26 @@
 """First log line of a command: what it will do, for how long, and where. Imports no torch, which takes seconds."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from xsent.run.start import Command
+from omegaconf import DictConfig
 
 log = logging.getLogger(__name__)
 
 
-def announce(command: Command, folder: Path) -> None:
-    """Log what a command of ``train`` or ``evaluate`` will do, and the folder of its results."""
-    cfg, choices = command.cfg, command.choices
+def announce(program: str, cfg: DictConfig, choices: Mapping[str, str | None], folder: Path) -> None:
+    """Log what a command of ``train`` or ``evaluate`` will do, and the folder of its results.
+
+    Args:
+        program: ``train`` or ``evaluate``.
+        cfg: composed, not checked.
+        choices: of the config groups.
+        folder: of the run.
+    """
     test = f"with evaluator={choices['evaluator']}"
-    if command.program == "evaluate":
+    if program == "evaluate":
         model = f"encoder={choices['encoder']}" if cfg.ckpt is None else f"ckpt={cfg.ckpt}"
         log.info("%s: evaluate on %s %s; results go to %s", model, cfg.device, test, folder)
         return

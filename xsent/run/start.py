@@ -89,7 +89,9 @@ def started(command: Command) -> Iterator[dict[str, Any]]:
             continue
         cfg.run_dir = str(folder)
         if _rank() == 0:
-            announce(command, folder)  # before ``plain`` imports torch, which takes seconds
+            announce(
+                command.program, cfg, command.choices, folder
+            )  # before ``plain`` imports torch, which takes seconds
         config = plain(cfg)
         if _rank() != 0:
             yield config
