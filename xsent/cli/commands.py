@@ -84,6 +84,23 @@ def _optional_path(name: str | None) -> Path | None:
     return Path(name) if name else None
 
 
+def run_encode(options: argparse.Namespace) -> None:
+    from xsent.jobs.encode import encode_file, options_from
+
+    config = _job_config(options)
+    # This warning would appear for every block; the summary has the total.
+    logging.getLogger("xsent.models.encoders.base").setLevel(logging.ERROR)
+    summary = encode_file(
+        options.source,
+        options.output,
+        load=partial(_load_embedder, {**config, "ckpt": None}),
+        options=options_from(config),
+        work_dir=_optional_path(config["work_dir"]),
+        keep_work=config["keep_work"],
+    )
+    log.info("%s", summary)
+
+
 def run_mine(options: argparse.Namespace) -> None:
     from xsent.jobs.mining.engines import open_engine
     from xsent.jobs.mining.mine import mine_files

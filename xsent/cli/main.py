@@ -174,6 +174,16 @@ HYDRA = [
 COMMANDS = {
     "train": Command("Train an encoder with a recipe, or search for its best settings", train.train, HYDRA, None),
     "evaluate": Command("Score an encoder or a trained run on test sets", train.evaluate, HYDRA, None),
+    "encode": Command(
+        "Write a vector for each line of a text file",
+        commands.run_encode,
+        [
+            _path("source", "TEXT", "sentences, one per line (UTF-8, plain or .gz); - for the standard input"),
+            _output("VECTORS", "file.npy, file.safetensors or file.parquet; row i belongs to line i"),
+        ],
+        "block=1000",
+        interrupted=commands.CONTINUES,
+    ),
     "mine": Command(
         "Find the translations among the sentences of two files",
         commands.run_mine,
