@@ -125,7 +125,7 @@ def test_a_killed_run_continues_and_writes_the_same_bytes(
             "blank.txt: expected one sentence per line, found 2 lines, none with",
         ),
         (["latin.txt", "-o", "vectors.npy"], "latin.txt:2: broken UTF-8, found byte 0xe9 at position 3"),
-        (["text.txt", "-o", "v.npy", "--precision", "int4"], "precision='int4': expected float32 or bfloat16 or int8"),
+        (["text.txt", "-o", "v.npy", "--precision", "int4"], "precision=int4: expected one of float32, bfloat16, int8"),
         (
             ["text.txt", "-o", "v.npy", "--precision", "int8", "--normalize"],
             "--normalize: a vector of --precision",

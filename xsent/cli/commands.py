@@ -93,7 +93,7 @@ def run_encode(options: argparse.Namespace) -> None:
     summary = encode_file(
         options.source,
         options.output,
-        load=partial(_load_embedder, {**config, "ckpt": None}),
+        load=partial(_load_embedder, config),
         options=options_from(config),
         work_dir=_optional_path(config["work_dir"]),
         keep_work=config["keep_work"],
