@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from xsent.version import __version__
 
 if TYPE_CHECKING:
-    from xsent.run import encoders, load_encoder
+    from xsent.run import encoders, load_encoder, mine, score
 
-__all__ = ["__version__", "encoders", "load_encoder"]
+__all__ = ["__version__", "encoders", "load_encoder", "mine", "score"]
 
 
 def __getattr__(name: str) -> object:

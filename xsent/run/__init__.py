@@ -6,6 +6,7 @@ from xsent.run.compose import load_config, register_resolvers
 from xsent.run.evaluation import evaluate
 from xsent.run.loading import load_encoder, load_judge
 from xsent.run.overrides import check_overrides
+from xsent.run.pairs import mine, score
 from xsent.run.training import train
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "load_config",
     "load_encoder",
     "load_judge",
+    "mine",
     "register_resolvers",
+    "score",
     "train",
 ]

@@ -99,17 +99,6 @@ def is_run(path: Path) -> bool:
     return path.is_file() or any((path / name).exists() for name in ("checkpoints", "config.yaml"))
 
 
-def encoder_choice_error(value: str) -> str:
-    """Error message for ``encoder=VALUE`` of train.py and evaluate.py where VALUE is no file of ``conf/encoder``."""
-    if Path(value).expanduser().exists():
-        return (
-            f"encoder={value}: expected a name ({', '.join(encoder_names())}); evaluate.py takes a run, a checkpoint or"
-            f" the folder of a model as ckpt={value}, train.py the folder of a model with the name of one of its kind,"
-            f" such as encoder=xlmr encoder.path={value}"
-        )
-    return f"encoder={value}: {unknown_encoder(value)}"
-
-
 def _folder_config(path: Path) -> dict[str, Any]:
     """Config of the encoder that a folder holds, by its files."""
     from xsent.models.encoders.sentence_transformers_folder import is_static

@@ -13,7 +13,8 @@ from xsent.paths import conf_folder
 
 # What to write instead of a path.
 FOLDERS = {
-    "encoder": "expected encoder=labse encoder.path=FOLDER for a model of that kind, or ckpt=RUN for a trained run",
+    "encoder": "evaluate.py takes a run, a checkpoint or the folder of a model as ckpt=PATH; else encoder=labse"
+    " encoder.path=FOLDER for a model of that kind",
     "data": "expected data=bitext data.root=FOLDER",
     "evaluator": "expected evaluator=tatoeba evaluator.root=FOLDER",
 }
