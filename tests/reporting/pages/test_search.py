@@ -1,6 +1,7 @@
 """Page of a search: its marks, lines and table are those of the trials."""
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.reporting.pages.helpers import blocks_of, drawn_chart, find, fits_width, focus, marks, tooltip, use_phone
-from xsent.reporting.pages.search import StudyTrial, best_trial, write_study
+from xsent.reporting.pages.search import StudyTrial, best_trial, short_labels, write_study
 
 TRIALS = [
     StudyTrial(0, "complete", 61.25, {"lr": 0.01, "host": "dream", "dim": 3}, 10, 12.5, None, "trials/0/report.html"),
@@ -21,6 +22,7 @@ TRIALS = [
 def write(folder: Path, trials: list[StudyTrial] = TRIALS, **changes: Any) -> Path:
     arguments: dict[str, Any] = {
         "name": "toy",
+        "what": "oracle on mini, cldr",
         "monitor": "val/heldout/meaning/mean/accuracy",
         "is_max": True,
         "trials": trials,
@@ -28,6 +30,7 @@ def write(folder: Path, trials: list[StudyTrial] = TRIALS, **changes: Any) -> Pa
         "why_no_importance": None,
         "logarithmic": ["lr"],
         "commands": {"search": "python train.py a", "best": "python train.py b"},
+        "defaults": {"lr": 0.01, "host": "dream", "dim": 3},
     }
     return write_study(folder / "report.html", **(arguments | changes))
 
@@ -62,7 +65,7 @@ def test_importance_is_drawn_from_the_largest_or_its_absence_explained(tmp_path:
     assert [(row["name"], row["percent"]) for row in rows] == [("lr", "75.0%"), ("host", "25.0%")]
     page = write(tmp_path / "b", importance={}, why_no_importance="too few finished; two are needed")
     assert "importance" not in blocks_of(page)["study"]["charts"]
-    assert "No importance of parameters: too few finished; two are needed." in page.read_text()
+    assert "Which setting matters most is not known: too few finished; two are needed." in page.read_text()
 
 
 def lines(page: Path, step: int) -> list[tuple[int, float]]:
@@ -85,6 +88,31 @@ def test_choices_that_read_alike_have_different_places(tmp_path: Path) -> None:
     trials = [TRIALS[0]._replace(number=number, values={"x": choice}) for number, choice in enumerate(choices)]
     positions = [place for _, place in lines(write(tmp_path, trials, logarithmic=[]), 0)]
     assert len(set(positions)) == len(choices)
+
+
+def summary_of(page: Path) -> str:
+    """Text above the first section."""
+    return " ".join(re.sub("<[^>]*>", " ", page.read_text().split("<h1>")[1].split("<section")[0]).split())
+
+
+def test_the_page_begins_with_the_best_setting_beside_the_default(tmp_path: Path) -> None:
+    text = summary_of(write(tmp_path / "a"))
+    assert "Search toy: oracle on mini, cldr Best: lr = 0.02, host = meat, dim = 4." in text
+    assert "Its heldout accuracy of meaning vectors is 63.12 on validation data (higher is better; trial 3)." in text
+    assert "The 2 finished trials range from 61.25 to 63.12, with a median of 62.19." in text
+    assert (
+        "The default setting (lr = 0.01, host = dream, dim = 3) reaches 61.25; the best differs from it by +1.875"
+        in text
+    )
+    assert "Each of these runs is a trial" in text
+    assert "default setting (lr = 7) is not among the trials" in summary_of(write(tmp_path / "b", defaults={"lr": 7}))
+    assert "That is the default setting." in summary_of(write(tmp_path / "c", defaults=TRIALS[3].values))
+
+
+def test_names_are_as_short_as_tells_them_apart() -> None:
+    names = ["recipe.weights.oracle.intra", "recipe.weights.host.intra", "encoder"]
+    assert list(short_labels(names).values()) == ["oracle.intra", "host.intra", "encoder"]
+    assert short_labels([]) == {}
 
 
 # ---- in a browser

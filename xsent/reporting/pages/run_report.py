@@ -130,12 +130,15 @@ def _details_section(run: RunFiles) -> Section | None:
 
 def headline(run: RunFiles) -> str:
     """The run in one line: ``oracle on mini, cldr``."""
-    encoder = _name(run.config.get("encoder"))
     if run.trains:
-        recipe = run.choices.get("recipe") or recipe_name(run.config)
-        return shorten(f"{recipe} on {encoder}, {_name(run.config.get('data'))}")
-    model = run.config.get("ckpt") or encoder
+        return training_title(run.config, run.choices.get("recipe"))
+    model = run.config.get("ckpt") or _name(run.config.get("encoder"))
     return shorten(f"{model} evaluated on {', '.join(_evaluators(run.config)) or 'nothing'}")
+
+
+def training_title(config: Mapping[str, Any], recipe: str | None) -> str:
+    """Recipe, encoder and data; the recipe's class, if its name is not known."""
+    return shorten(f"{recipe or recipe_name(config)} on {_name(config.get('encoder'))}, {_name(config.get('data'))}")
 
 
 def recipe_name(config: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
-"""Page of a hyper-parameter search: values by trial, importance of parameters, parallel coordinates, all trials."""
+"""Page of a search over settings: the best setting, results by trial, importance of settings, all trials."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from xsent.reporting.tables.table import Cell, Row, Table
 
 Value = None | bool | int | float | str
 # Text and number of the look of each state.
-STATES = {"complete": ("finished", 0), "pruned": ("pruned", 4), "fail": ("failed", 6), "running": ("running", 3)}
+STATES = {"complete": ("finished", 0), "pruned": ("stopped early", 4), "fail": ("failed", 6), "running": ("running", 3)}
 
 
 class StudyTrial(NamedTuple):
@@ -41,6 +42,7 @@ def write_study(
     path: Path,
     *,
     name: str,
+    what: str,
     monitor: str,
     is_max: bool,
     trials: Sequence[StudyTrial],
@@ -48,17 +50,27 @@ def write_study(
     why_no_importance: str | None,
     logarithmic: Sequence[str],
     commands: Mapping[str, str],
+    defaults: Mapping[str, Value],
 ) -> Path:
     """Write the page of a search; returns ``path``.
 
     Args:
+        what: the trials train: "oracle on mini, cldr".
         monitor, is_max: the figure that is optimised, and whether higher is better.
         trials: in the order of their numbers.
         importance: share of each parameter in the variance of the values; sums to 1.
         why_no_importance: the reason, where ``importance`` is empty.
         logarithmic: parameters with a logarithmic axis.
         commands: ``search`` continues the search, ``best`` trains the best trial again.
+        defaults: value of each parameter without the search, as far as it has one.
     """
+    labels = short_labels(list(dict.fromkeys([*defaults, *(name for trial in trials for name in trial.values)])))
+    full_names = {label: name for name, label in labels.items() if label != name}
+    trials = [_relabelled(trial, labels) for trial in trials]
+    importance = {labels[name]: share for name, share in importance.items()}
+    logarithmic = [labels[name] for name in logarithmic if name in labels]
+    defaults = {labels[name]: value for name, value in defaults.items()}
+    figure = monitor_label(monitor)
     best = best_trial(trials, is_max=is_max)
     states = [trial.state for trial in trials]
     names = list(dict.fromkeys(name for trial in trials for name in trial.values))
@@ -74,21 +86,22 @@ def write_study(
         bars = [{"name": name, "value": share, "percent": f"{share:.1%}"} for name, share in shares]
         charts["importance"] = chart("importance", [{"key": key, **bar} for key, bar in enumerate(bars)])
     if names and ranked:
-        specs["parallel"] = parallel_spec([*axes, monitor])
-        charts["parallel"] = chart("parallel", _parallel(ranked, axes, monitor, logarithmic))
+        specs["parallel"] = parallel_spec([*axes, figure])
+        charts["parallel"] = chart("parallel", _parallel(ranked, axes, figure, logarithmic))
     looks = {text: mark_look(number) for state, (text, number) in STATES.items() if state in states}
     looks["best so far"] = Look(COLOURS[4], DASHES[1])
-    context = {"monitor": monitor, "looks": looks, "why_no_importance": why_no_importance, "charts": list(charts)}
+    context = {"figure": figure, "looks": looks, "why_no_importance": why_no_importance, "charts": list(charts)}
     blocks = {"study": {"specs": specs, "charts": charts}} if charts else None
-    header = ["trial", "state", monitor, "epochs", "seconds of its last process", *names]
+    header = ["trial", "state", figure, "epochs", "seconds", *names]
     rows = [_row(trial, names, is_best=trial is best) for trial in trials]
     counts = [f"{states.count(state)} {text}" for state, (text, _) in STATES.items() if state in states]
-    settings = "" if best is None else _mark(best)["tried"]
+    verdict = _verdict(trials, defaults, figure, is_max=is_max)
+    facts = {"monitor": monitor, "counts": counts, "full_names": full_names, "commands": commands}
     return write_page(
         path,
-        title=f"Search {name}",
+        title=f"Search {name}: {what}",
         kind=SEARCH,
-        summary=macro("searched", monitor, is_max, counts, best, settings, commands),
+        summary=macro("searched", verdict, facts, "pruned" in states),
         sections=[
             Section("study", "Search", "search", context, blocks),
             Section("trials", "Trials", "trials", {"table": Table("trials", header, rows, len(rows), "trials.csv")}),
@@ -100,6 +113,64 @@ def best_trial(trials: Sequence[StudyTrial], *, is_max: bool) -> StudyTrial | No
     """The first of the best finished trials; None if no trial finished."""
     finished = [trial for trial in trials if trial.state == "complete" and trial.value is not None]
     return min(finished, key=lambda trial: _rank(trial, is_max), default=None)
+
+
+def short_labels(names: Sequence[str]) -> dict[str, str]:
+    """Label of each dotted name: as few of its last parts as tell all names apart."""
+    for count in range(1, 1 + max((name.count(".") for name in names), default=0)):
+        labels = {name: ".".join(name.split(".")[-count:]) for name in names}
+        if len(set(labels.values())) == len(names):
+            return labels
+    return {name: name for name in names}
+
+
+def monitor_label(monitor: str) -> str:
+    """``heldout accuracy of meaning vectors`` for ``val/heldout/meaning/mean/accuracy``."""
+    _, *names = monitor.split("/")
+    if len(names) < 3:
+        return " ".join(names) or monitor
+    evaluator, *space, item, kind = names
+    label = f"{evaluator} {kind}" + (f" of {space[0]} vectors" if space else "")
+    return label if item == "mean" else f"{label} ({item})"
+
+
+def _relabelled(trial: StudyTrial, labels: Mapping[str, str]) -> StudyTrial:
+    return trial._replace(values={labels[name]: value for name, value in trial.values.items()})
+
+
+def _verdict(
+    trials: Sequence[StudyTrial], defaults: Mapping[str, Value], figure: str, *, is_max: bool
+) -> dict[str, Any] | None:
+    """The best setting, beside the other trials and the default setting; None if no trial finished."""
+    best = best_trial(trials, is_max=is_max)
+    if best is None or best.value is None:
+        return None
+    finished = [trial.value for trial in trials if trial.state == "complete" and trial.value is not None]
+    default = next(
+        (trial for trial in trials if dict(trial.values) == dict(defaults) and trial.state == "complete"), None
+    )
+    return {
+        "number": best.number,
+        "value": _rounded(best.value),
+        "figure": figure,
+        "direction": "higher" if is_max else "lower",
+        "setting": _setting(best.values),
+        "others": [_rounded(value) for value in (min(finished), max(finished), median(finished))],
+        "count": len(finished),
+        "default": _setting(defaults),
+        "default_value": None if default is None or default.value is None else _rounded(default.value),
+        "gain": None if default is None or default.value is None else f"{best.value - default.value:+.4g}",
+        "is_default": default is best,
+    }
+
+
+def _setting(values: Mapping[str, Value]) -> str:
+    """``lr = 0.01, host = dream``, numbers rounded."""
+    return ", ".join(f"{name} = {_rounded(value) or 'null'}" for name, value in values.items())
+
+
+def _rounded(value: Value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else _text(value)
 
 
 def _rank(trial: StudyTrial, is_max: bool) -> tuple[float, bool, int]:
@@ -167,7 +238,7 @@ def _axis(values: Sequence[Value], *, log: bool) -> tuple[list[float], dict[floa
 
 def _row(trial: StudyTrial, names: Sequence[str], *, is_best: bool) -> Row:
     heading = Cell(str(trial.number), {} if trial.page is None else {"href": trial.page})
-    ending = Cell(_ending(trial) + (" (the best)" if is_best else ""), {"class": "long"})
+    ending = Cell(_ending(trial) + (" (the best)" if is_best else ""), {"class": "long"} if trial.error else {})
     seconds = "" if trial.seconds is None else f"{trial.seconds:.1f}"
     texts = [_text(trial.value), _text(trial.epochs), seconds, *(_text(trial.values.get(name)) for name in names)]
     return Row([heading, ending, *map(Cell, texts)], is_best)

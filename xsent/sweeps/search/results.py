@@ -6,7 +6,7 @@ import logging
 import shlex
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,29 @@ FAST_IMPORTANCE = 100
 
 
 class Results:
-    """Writes the results of a study; ``overrides`` are those of the command, ``monitor`` is the metric."""
+    """Writes the results of a study.
 
-    def __init__(self, study: SearchStudy, overrides: Sequence[str], *, monitor: str) -> None:
+    Args:
+        overrides: those of the command.
+        monitor: the metric.
+        config: of a run without the search.
+        recipe: its name, if it is known.
+    """
+
+    def __init__(
+        self,
+        study: SearchStudy,
+        overrides: Sequence[str],
+        *,
+        monitor: str,
+        config: Mapping[str, Any],
+        recipe: str | None,
+    ) -> None:
         self.study = study
         self.options = study.options
         self.monitor = monitor
+        self.config = config
+        self.recipe = recipe
         self.is_max = study.study.direction.name == "MAXIMIZE"
         self.command = ["python", "train.py", *(str(redact(override)) for override in overrides)]
 
@@ -111,6 +128,7 @@ class Results:
 
     def _write_page(self, rows: Sequence[dict[str, Any]], ranked: Sequence[int], *, is_last: bool) -> None:
         from xsent.reporting.pages.page import log_page_errors
+        from xsent.reporting.pages.run_report import training_title
         from xsent.reporting.pages.search import StudyTrial, write_study
 
         pages = [f"trials/{number}/report.html" for number in range(len(rows))]
@@ -119,6 +137,7 @@ class Results:
             write_study(
                 path,
                 name=self.options.name,
+                what=training_title(redact(self.config), self.recipe),
                 monitor=self.monitor,
                 is_max=self.is_max,
                 trials=[
@@ -129,7 +148,15 @@ class Results:
                 why_no_importance=reason,
                 logarithmic=[name for name, axis in self.options.space.items() if getattr(axis, "log", False)],
                 commands={"search": self._command()} | ({"best": self._command(ranked[0])} if ranked else {}),
+                defaults={name: value for name in self.options.space if (value := self._default(name)) is not None},
             )
+
+    def _default(self, name: str) -> Any:
+        """Value of a parameter without the search; None where it has none or is no plain value."""
+        value: Any = self.config
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value.get("name") if isinstance(value, Mapping) else value
 
     def _importance(self, values: Sequence[float], *, is_last: bool) -> tuple[dict[str, float], str | None]:
         """Share of each parameter in the variance (fANOVA; Hutter et al. 2014), or why there is none."""

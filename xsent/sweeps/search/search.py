@@ -56,7 +56,7 @@ def run_search(command: Command) -> float | None:
     folder = Path(cfg.run_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with logged(folder, command):
-        return Search(options, compose_run, launcher, overrides).run()
+        return Search(options, compose_run, launcher, overrides, recipe=command.choices["recipe"]).run()
 
 
 def train_again(options: Options, compose_run: Compose, number: int) -> float | None:
@@ -103,6 +103,7 @@ class Search:
 
     Args:
         overrides: of this command, for the results.
+        recipe: its name in the results.
         train: name of the ``Train`` function that the process of a trial calls.
     """
 
@@ -113,6 +114,7 @@ class Search:
         launcher: Launcher,
         overrides: Sequence[str],
         *,
+        recipe: str | None = None,
         train: str = TRAIN,
     ) -> None:
         options.folder.mkdir(parents=True, exist_ok=True)
@@ -120,13 +122,14 @@ class Search:
         self.compose_run = compose_run
         self.launcher = launcher
         self.train = train
-        checkpoints = compose_run([])["callbacks"]["checkpoints"]
+        config = compose_run([])
+        checkpoints = config["callbacks"]["checkpoints"]
         self.monitor = checkpoints["monitor"]
         # Commands choose trials one at a time, so that the study never has more than n_trials.
         self.lock = FileLock(options.folder / "ask.lock")
         with self.lock:
             self.study = open_study(options, identity_of(compose_run, options), direction=f"{checkpoints['mode']}imize")
-        self.results = Results(self.study, overrides, monitor=self.monitor)
+        self.results = Results(self.study, overrides, monitor=self.monitor, config=config, recipe=recipe)
         self.workers: list[_Worker] = []
         self.killed: Counter[int] = Counter()  # by trial, how often its process was killed under this command
         self.start = self.last_beat = time.monotonic()
