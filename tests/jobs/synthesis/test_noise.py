@@ -201,3 +201,32 @@ def test_no_process_survives_a_killed_command(tmp_path: Path) -> None:
     process.communicate(timeout=60)
     assert has_ended(process.pid)
     assert not (tmp_path / "noisy.en").exists()
+
+
+# ---- the language of the text
+
+ENGLISH = "We do not know what they have done to this house, and it is not ours."
+GERMAN = "Wir wissen nicht, was sie mit diesem Haus getan haben, und es gehört uns nicht."
+
+
+@pytest.mark.parametrize(
+    ("line", "count", "transform", "warns"),
+    [
+        (GERMAN, 10, "mix_all", True),
+        (GERMAN, 10, "spel", True),
+        (GERMAN, 10, "spac", False),  # made without English words
+        (GERMAN, 2, "mix_all", False),  # too short to tell
+        ("これは英語の文ではありません。 ねこ いぬ とり", 20, "mix_all", True),
+        (ENGLISH, 10, "mix_all", False),
+        ("u dont no wat they hav done 2 me lol", 10, "mix_all", False),
+    ],
+)
+def test_a_text_that_is_not_english_gets_a_warning_and_noise(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, count: int, transform: str, warns: bool
+) -> None:
+    source, output = text_file(tmp_path / "text", [line] * count), tmp_path / "noisy"
+    noise_file(source, output, noiser(transform=transform), applied_log=None, workers=1)
+    assert len(lines_of(output)) == count
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == warns
+    assert all(message.startswith(f"{source}: not English? ") and "\n" not in message for message in warnings)
