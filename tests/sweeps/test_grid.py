@@ -1,54 +1,86 @@
-"""A grid of runs: the best is chosen by the monitored figure alone."""
+"""A grid of runs: the best is chosen by the monitored figure alone; a failed run is named with its error."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from xsent.sweeps.grid import grid_table, read_grid
+from tests.helpers import ROOT, toy_bitext, toy_overrides
+from xsent.sweeps.grid import GridRun, differing_options, grid_tables, read_grid
 
 FIGURE = "test/refresd/wikimatrix/f1"
+PAPER = {"ranking": [77.8, 1.36, 83.67, 0.22, 5, 79]}
 
 
-def write(folder: Path, number: int, margin: int, best: float, figure: float | None) -> None:
+def write(folder: Path, number: int, margin: int, best: float, figure: float | None, mode: str = "max") -> None:
     run = folder / str(number)
     run.mkdir(parents=True)
     (run / "command.yaml").write_text(f"overrides: [recipe=divergence, recipe.margin={margin}]\n")
     metrics = {} if figure is None else {FIGURE: figure}
-    (run / "metrics.json").write_text(json.dumps({"best": best, "metrics": metrics}))
+    config = {"callbacks": {"checkpoints": {"mode": mode}}}
+    about = {"best": best, "monitor": "val/f1", "metrics": metrics, "config": config}
+    (run / "metrics.json").write_text(json.dumps(about))
 
 
-def test_the_best_by_dev_comes_first_whatever_the_test_set_says(tmp_path: Path) -> None:
+def margins(folder: Path) -> list[str]:
+    return differing_options(read_grid(folder, {}))["margin"]
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("max", ["5", "10", "3"]), ("min", ["3", "10", "5"])])
+def test_the_best_by_dev_comes_first_whatever_the_test_set_says(tmp_path: Path, mode: str, expected: list[str]) -> None:
     for number, (margin, best, figure) in enumerate([(3, 80.0, 70.0), (5, 90.0, 60.0), (10, 85.0, 75.0)]):
-        write(tmp_path, number, margin, best, figure)
-    runs = read_grid(tmp_path, [FIGURE], mode="max")
-    assert [run.options for run in runs] == ["recipe.margin=5", "recipe.margin=10", "recipe.margin=3"]
-    assert read_grid(tmp_path, [FIGURE], mode="min")[0].options == "recipe.margin=3"
+        write(tmp_path, number, margin, best, figure, mode)
+    assert margins(tmp_path) == expected
 
 
 def test_mean_and_variance_are_those_of_the_grid(tmp_path: Path) -> None:
     # 80, 90, 85: mean 85, variance (25 + 25 + 0) / 3.
     for number, (margin, best) in enumerate([(3, 80.0), (5, 90.0), (10, 85.0)]):
         write(tmp_path, number, margin, best, 70.0)
-    runs = read_grid(tmp_path, [FIGURE], mode="max")
-    text = grid_table(runs, [FIGURE], title="Margins", paper={"ranking": [77.8, 1.36, 83.67, 0.22, 5, 79]})
-    assert "| **ours** | 85.00 | 16.67 | 70.00 | 0.00 | recipe.margin=5 | 90.00 |" in text
-    assert "| ranking | 77.8 | 1.36 | 83.67 | 0.22 | 5 | 79 |" in text
+    (header, rows), (_, statistics) = grid_tables(read_grid(tmp_path, {}), [FIGURE], paper=PAPER)
+    assert header == ["margin", "val/f1 (higher is better)", "test refresd wikimatrix f1", "folder"]
+    assert rows[0] == ["5", "90.00", "70.00", "1"]
+    assert statistics == [
+        ["ranking", "77.8", "1.36", "83.67", "0.22", "5", "79"],
+        ["**ours**", "85.00", "16.67", "70.00", "0.00", "margin=5", "90.00"],
+    ]
 
 
 def test_what_was_not_measured_is_left_out(tmp_path: Path) -> None:
-    write(tmp_path, 0, 5, 90.0, None)
-    text = grid_table(read_grid(tmp_path, [FIGURE], mode="max"), [FIGURE], title="Margins", paper={})
-    assert "| recipe=divergence recipe.margin=5 | 90.00 |" in text
-    assert "| **ours** | 90.00 | 0.00 |  |  | recipe=divergence recipe.margin=5 | 90.00 |" in text
+    for number, margin in enumerate([5, 3]):
+        write(tmp_path, number, margin, 90.0 - number, None)
+    (header, rows), (_, statistics) = grid_tables(read_grid(tmp_path, {}), [FIGURE], paper=PAPER)
+    assert header == ["margin", "val/f1 (higher is better)", "folder"]
+    assert rows[0] == ["5", "90.00", "0"]
+    assert statistics[-1] == ["**ours**", "89.50", "0.25", "", "", "margin=5", "90.00"]
 
 
-def test_a_folder_without_a_finished_run_gives_nothing(tmp_path: Path) -> None:
-    assert read_grid(tmp_path, [FIGURE], mode="max") == []
+def test_runs_are_in_the_order_of_their_numbers_and_those_without_a_result_are_last(tmp_path: Path) -> None:
+    for number in (10, 2, 1):
+        write(tmp_path, number, number, 50.0, None)
+    (tmp_path / "1" / "metrics.json").unlink()
+    failed = {"0": GridRun(tmp_path / "0", ["recipe=divergence", "recipe.margin=0"], "recipe.margin=0: too small")}
+    assert differing_options(read_grid(tmp_path, failed))["margin"] == ["2", "10", "0", "1"]
+    ((_, rows),) = grid_tables(read_grid(tmp_path, failed), None, paper={})
+    assert [row[-1] for row in rows[2:]] == ["0 failed: recipe.margin=0: too small", "1 failed: no result; see its log"]
 
 
-@pytest.mark.parametrize("number", [2, 10])
-def test_jobs_are_in_the_order_of_their_numbers(tmp_path: Path, number: int) -> None:
-    for job in (number, 1):
-        write(tmp_path, job, job, 50.0, None)
-    assert read_grid(tmp_path, [FIGURE], mode="max")[0].options == "recipe.margin=1"
+def test_a_grid_prints_and_writes_its_table_and_fails_if_a_run_failed(tmp_path: Path) -> None:
+    # That a batch is larger than the data is known when they have been read.
+    options = "recipe=labse encoder=tiny trainer.max_epochs=0 trainer.enable_progress_bar=false name=sizes"
+    overrides = toy_overrides(toy_bitext(tmp_path / "data"), *options.split(), "data.global_batch_size=32,100000")
+    process = subprocess.run(
+        [sys.executable, "train.py", "-m", *overrides, f"runs_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert process.returncode != 0
+    lines = (tmp_path / "sweeps/sizes/grid.md").read_text().splitlines()
+    assert lines[2] == "| global_batch_size | test heldout mean accuracy, before training | folder |"
+    assert lines[4].startswith("| 32 | ")
+    assert lines[4].endswith(" | 0 |")
+    assert lines[5].startswith("| 100000 |  | 1 failed: data=bitext: a batch of data.global_batch_size=100000")
+    assert "global_batch_size" in process.stdout

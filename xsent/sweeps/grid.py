@@ -1,4 +1,4 @@
-"""Report of a Hydra grid (multirun): its runs ranked by the monitored metric, in a table beside the paper's figures."""
+"""Report of a grid (multirun): its runs ranked by the monitored metric, and failed ones with their errors."""
 
 import json
 import logging
@@ -7,94 +7,153 @@ from pathlib import Path
 from statistics import fmean, pvariance
 from typing import Any, NamedTuple
 
+from hydra.core.utils import JobReturn, JobStatus
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
+from rich.console import Console
 
 from xsent.atomic import write_text
+from xsent.reporting.pages.verdict import main_metrics
+from xsent.reporting.tables.results import metric_heading, same_row, value_cell
+from xsent.reporting.tables.table import markdown_table, terminal_table, text_row
+from xsent.run.main import Failure
 from xsent.run.start import read_record
 
 log = logging.getLogger(__name__)
 
+Tables = list[tuple[list[str], list[list[str]]]]  # header and rows of each
+WORDS = {"min": "lower is better", "max": "higher is better"}
+NO_RESULT = "no result; see its log"
+
 
 class GridRun(NamedTuple):
-    """A finished run of the grid."""
+    """A run of the grid."""
 
-    options: str  # overrides that not all runs share: recipe.margin=5
-    best: float  # of the monitored metric
-    figures: list[float | None]  # None: not measured
     folder: Path
+    overrides: Sequence[str]
+    error: str = ""  # of a run that failed
+    monitor: str = ""  # monitored metric; "" for an evaluation
+    mode: str = "max"  # ``max`` or ``min``: which value of it is best
+    best: float | None = None
+    metrics: Mapping[str, float] = {}
+    columns: Mapping[str, str] = {}  # headings of spaces that are not called by their names
 
 
 class GridReport(Callback):
-    """Hydra callback that writes ``grid.md`` when all runs have ended.
+    """Hydra callback that writes and prints the table of the runs when all have ended.
 
     The monitored metric of the checkpoints ranks the runs; metrics of test sets are shown and rank nothing.
 
     Args:
-        mode: ``max`` or ``min``: which value of the monitored metric is best.
-        figures: names in ``metrics.json`` to show.
-        title: of the table.
-        paper: the paper's numbers by row: mean and variance of the monitored metric and of the first figure, the best
-            option, and the monitored metric with it.
+        title: of the table; None: the number of runs.
+        figures: names in ``metrics.json`` to show; None: the main figure of each evaluator.
+        paper: the paper's numbers by row: mean and variance of the monitored metric and of the first of ``figures``,
+            the best option, and the monitored metric with it.
     """
 
-    def __init__(self, *, mode: str, figures: Sequence[str], title: str, paper: Mapping[str, Sequence[float]]) -> None:
-        self.mode = mode
-        self.figures = list(figures)
+    def __init__(
+        self, *, title: str | None, figures: Sequence[str] | None, paper: Mapping[str, Sequence[float]]
+    ) -> None:
         self.title = title
+        self.figures = None if figures is None else list(figures)
         self.paper = paper
+        self.failed: dict[str, GridRun] = {}  # by name of the folder
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:
+        if job_return.status == JobStatus.COMPLETED and isinstance(failure := job_return.return_value, Failure):
+            folder = Path(config.hydra.runtime.output_dir)
+            self.failed[folder.name] = GridRun(folder, list(job_return.overrides or []), failure.message)
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        if config.get("study") is not None:
+            return  # a study has its own table
         folder = Path(config.hydra.sweep.dir)
-        runs = read_grid(folder, self.figures, mode=self.mode)
-        if not runs:
-            raise SystemExit(f"{folder}: no run of the grid finished; see the log above")
-        text = grid_table(runs, self.figures, title=self.title, paper=self.paper)
-        write_text(folder / "grid.md", text)
-        log.info("%s", text)
-        log.info("best: %s, in %s; table: %s", runs[0].options, runs[0].folder, folder / "grid.md")
+        runs = read_grid(folder, self.failed)
+        tables = grid_tables(runs, self.figures, paper=self.paper)
+        title = self.title or f"{len(runs)} runs of {folder}"
+        write_text(folder / "grid.md", "\n".join([f"## {title}\n", *(markdown_table(*table) for table in tables)]))
+        for header, rows in tables:
+            Console().print(terminal_table(header, [text_row(row) for row in rows]))
+        log.info("%s; table: %s", title, folder / "grid.md")
 
 
-def read_grid(folder: Path, figures: Sequence[str], *, mode: str) -> list[GridRun]:
-    """Finished runs of a sweep, the best first; of equals the first.
+def read_grid(folder: Path, failed: Mapping[str, GridRun]) -> list[GridRun]:
+    """Runs of a sweep: the best first, of equals the first, and those without a result last.
 
     Args:
-        folder: of the sweep, with one folder per job, named by its number.
-        figures: names in ``metrics.json``.
-        mode: ``max`` or ``min``.
+        folder: of the sweep, with one folder per run, named by its number.
+        failed: runs whose errors are known, by name of the folder.
     """
-    runs: list[GridRun] = []
-    overrides: list[list[str]] = []
-    for path in sorted(folder.glob("*/metrics.json"), key=lambda path: int(path.parent.name)):
-        metrics = json.loads(path.read_text(encoding="utf-8"))
-        overrides.append(read_record(path.parent)["overrides"])
-        runs.append(GridRun("", metrics["best"], [metrics["metrics"].get(name) for name in figures], path.parent))
-    shared: set[str] = set.intersection(*(set(items) for items in overrides)) if len(runs) > 1 else set()
-    options = [" ".join(option for option in items if option not in shared) for items in overrides]
-    runs = [run._replace(options=text) for run, text in zip(runs, options, strict=True)]
-    return sorted(runs, key=lambda run: -run.best if mode == "max" else run.best)
+    names = {path.name for path in folder.iterdir() if path.is_dir() and path.name.isdigit()} | failed.keys()
+    runs = [failed.get(name) or _read_run(folder / name) for name in sorted(names, key=int)]
+    finished = [run for run in runs if not run.error]
+    if len({(run.monitor, run.mode) for run in finished}) == 1:  # otherwise the values are not comparable
+        finished.sort(key=lambda run: (run.best is None, (run.best or 0) * (-1 if run.mode == "max" else 1)))
+    return [*finished, *(run for run in runs if run.error)]
 
 
-def grid_table(
-    runs: Sequence[GridRun], figures: Sequence[str], *, title: str, paper: Mapping[str, Sequence[float]]
-) -> str:
-    """Markdown: the runs, then mean and variance over the grid beside the paper's."""
-    measured = [i for i in range(len(figures)) if any(run.figures[i] is not None for run in runs)]
-    names = [figures[i].removeprefix("test/") for i in measured]
-    lines = [f"## {title}", "", f"| options | {' | '.join(['monitored', *names])} |"]
-    lines.append("| --- " + "| ---: " * (1 + len(names)) + "|")
-    for run in runs:
-        cells = [run.best, *(run.figures[i] for i in measured)]
-        lines.append(f"| {run.options} | {' | '.join('' if cell is None else f'{cell:.2f}' for cell in cells)} |")
-    compared = figures[0].removeprefix("test/")  # the paper reports it, whether or not it was measured here
-    header = ["", "monitored, mean", "variance", f"{compared}, mean", "variance", "best", "its figure"]
-    lines += ["", f"| {' | '.join(header)} |", "| --- " + "| ---: " * 6 + "|"]
-    lines += [f"| {row} | {' | '.join(f'{value:g}' for value in values)} |" for row, values in paper.items()]
-    first_figures = [run.figures[0] for run in runs if run.figures[0] is not None]
-    statistics = [*_mean_and_variance([run.best for run in runs]), *_mean_and_variance(first_figures)]
-    lines.append(f"| **ours** | {' | '.join([*statistics, runs[0].options, f'{runs[0].best:.2f}'])} |")
-    return "\n".join(lines) + "\n"
+def _read_run(folder: Path) -> GridRun:
+    overrides, path = read_record(folder).get("overrides", []), folder / "metrics.json"
+    if not path.is_file():
+        return GridRun(folder, overrides, NO_RESULT)
+    about = json.loads(path.read_text(encoding="utf-8"))
+    mode = about["config"].get("callbacks", {}).get("checkpoints", {}).get("mode", "max")
+    figures = about["metrics"], about.get("columns", {})
+    return GridRun(folder, overrides, "", about.get("monitor") or "", mode, about.get("best"), *figures)
 
 
-def _mean_and_variance(values: Sequence[float]) -> list[str]:
-    return [f"{fmean(values):.2f}", f"{pvariance(values):.2f}"] if values else ["", ""]
+def grid_tables(
+    runs: Sequence[GridRun], figures: Sequence[str] | None, *, paper: Mapping[str, Sequence[float]]
+) -> Tables:
+    """The runs; with a paper, also mean and variance over the grid beside the paper's."""
+    options = differing_options(runs)
+    monitors = list(dict.fromkeys((run.monitor, run.mode) for run in runs if run.best is not None))
+    names = list(figures or dict.fromkeys(name for run in runs for name in _main_figures(run.metrics)))
+    measured = [name for name in names if any(name in run.metrics for run in runs)]
+    columns = {space: heading for run in runs for space, heading in run.columns.items()}
+    header = [*options, *(f"{monitor} ({WORDS[mode]})" for monitor, mode in monitors)]
+    header += [*(metric_heading(name, columns) for name in measured), "folder"]
+    rows = []
+    for number, run in enumerate(runs):
+        monitored = [_text(run.monitor, run.best if run.monitor == monitor else None) for monitor, _ in monitors]
+        values = [_text(name, run.metrics.get(name)) for name in measured]
+        failure = f" failed: {run.error}" if run.error else ""
+        rows.append([*(texts[number] for texts in options.values()), *monitored, *values, run.folder.name + failure])
+    finished = [run for run in runs if not run.error]
+    if not paper or not finished or figures is None:
+        return [(header, rows)]
+    header_of_paper = ["", "monitored, mean", "variance", f"{figures[0].removeprefix('test/')}, mean", "variance"]
+    values_by_name = [[run.best for run in finished], [run.metrics.get(figures[0]) for run in finished]]
+    statistics = [text for numbers in values_by_name for text in _mean_and_variance(numbers)]
+    best = " ".join(f"{key}={texts[0]}" for key, texts in options.items())
+    rows_of_paper = [[row, *(f"{value:g}" for value in numbers)] for row, numbers in paper.items()]
+    rows_of_paper.append(["**ours**", *statistics, best, _text(finished[0].monitor, finished[0].best)])
+    return [(header, rows), ([*header_of_paper, "best", "its figure"], rows_of_paper)]
+
+
+def differing_options(runs: Sequence[GridRun]) -> dict[str, list[str]]:
+    """Values of the options that not all runs share, by key: its last part, or all where two are alike."""
+    values = [
+        dict(option.lstrip("+").split("=", maxsplit=1) for option in run.overrides if "=" in option) for run in runs
+    ]
+    texts = {key: [of_run.get(key, "") for of_run in values] for of_run in values for key in of_run}
+    differing = {key: column for key, column in texts.items() if len(set(column)) > 1}
+    last = [key.rpartition(".")[2] for key in differing]
+    return {name if last.count(name) == 1 else key: differing[key] for key, name in zip(differing, last, strict=True)}
+
+
+def _main_figures(metrics: Mapping[str, float]) -> list[str]:
+    """The main figure of each evaluator, of heads in their own spaces."""
+    rows = [same_row(name, metrics) for name in main_metrics(metrics)]
+    return [name for row in rows for name in row if len(row) == 1 or "/original/" not in name]
+
+
+def _text(metric: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}" if metric.endswith("loss") else value_cell(metric, value).text
+
+
+def _mean_and_variance(values: Sequence[float | None]) -> list[str]:
+    known = [value for value in values if value is not None]
+    return [f"{fmean(known):.2f}", f"{pvariance(known):.2f}"] if known else ["", ""]

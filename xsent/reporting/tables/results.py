@@ -118,21 +118,31 @@ def _intention(metrics: Sequence[str]) -> str:
     return " (worse is intended)" if lower and higher else f" ({'lower' if lower else 'higher'} is better)"
 
 
+def same_row(metric: str, metrics: Mapping[str, float]) -> list[str]:
+    """Names of a metric in all its spaces."""
+    cells = result_cells(metrics, {metric: 0.0})
+    row = next(cell.row for cell in cells if cell.metric == metric)
+    return [cell.metric for cell in cells if cell.row == row]
+
+
+def metric_heading(metric: str, columns: Mapping[str, str]) -> str:
+    """``test heldout mean accuracy, language (lower is better)``."""
+    split, evaluator, *space, item, kind = metric.split("/")
+    words = ", ".join([f"{split} {evaluator} {item} {kind}", *(columns.get(name, name) for name in space)])
+    return words + _intention([metric])
+
+
 def figure_text(
     metric: str, metrics: Mapping[str, float], *, before: Mapping[str, float | None], columns: Mapping[str, str]
 ) -> str:
     """A metric in all its spaces, in words: ``test heldout mean accuracy 43.60 -> 91.20``."""
-    split, cells = metric.split("/")[0], result_cells(metrics, {metric: 0.0})
-    row = next(cell.row for cell in cells if cell.metric == metric)
-    cells = [cell for cell in cells if cell.row == row]
-    texts = []
-    for cell in cells:
-        heading = columns.get(cell.column, cell.column) if len(cells) > 1 else ""
-        figures = [
-            value_cell(metric, value).text for value in (before.get(cell.metric), cell.ours) if value is not None
-        ]
-        texts.append(f"{heading} {' -> '.join(figures)}{_intention([cell.metric])}".strip())
-    return f"{split} {row}{':' if len(cells) > 1 else ''} {', '.join(texts)}"
+    split, evaluator, *_, item, kind = metric.split("/")
+    names, texts = same_row(metric, metrics), []
+    for name in names:
+        space = name.split("/")[2] if len(names) > 1 else ""
+        figures = [value_cell(name, value).text for value in (before.get(name), metrics[name]) if value is not None]
+        texts.append(f"{columns.get(space, space)} {' -> '.join(figures)}{_intention([name])}".strip())
+    return f"{split} {evaluator} {item} {kind}{':' if len(names) > 1 else ''} {', '.join(texts)}"
 
 
 def figure_cells(metric: str, ours: float, paper: float | None) -> list[Cell]:
