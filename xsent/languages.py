@@ -8,6 +8,14 @@ from langcodes.data_dicts import LANGUAGE_ALPHA3
 from langcodes.tag_parser import LanguageTagError
 
 
+def parse_language(option: str, code: str) -> str:
+    """``to_iso639_3`` of an option's value; the error names the option."""
+    try:
+        return to_iso639_3(code)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+
+
 def to_iso639_1(code: str) -> str:
     """Two-letter code of an ISO 639-3 language, as the Hugging Face hub writes it; the code itself if it has none."""
     return "tl" if code == "tgl" else langcodes.standardize_tag(code)

@@ -182,6 +182,7 @@ def test_sentences_for_a_tokenizer_are_even_over_the_languages_and_only_of_train
         ),
         (made_up(), {"languages": ["de", "ja"]}, r"data\.languages has jpn, the data have eng, deu$"),
         ([], {}, r"no usable pair.*0 of 0 lines rejected"),
+        (made_up(), {"languages": ["ro"]}, r"data\.languages has ron, the data have deu, eng, fra"),
         (made_up(), {"valid_share": 1e-6}, r"for validation, at least 2 are needed; raise data\.valid_share"),
     ],
 )

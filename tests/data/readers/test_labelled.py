@@ -314,6 +314,11 @@ def test_the_reader_of_an_evaluator_gives_the_valid_and_the_test_sets(tmp_path: 
     for name, lines in {"train": ["a\tb\t1"], "dev": ["c\td\t0"], "test": ["e\tf\t1", "broken"]}.items():
         (tmp_path / f"{name}.tsv").write_text("\n".join(lines) + "\n")
     source = partial(read_labelled, columns=None, threshold=None, source_lang="en", target_lang="en")
+    (tmp_path / "scores.tsv").write_text("a\tb\t1\n" + "c\td\t4.5\n")
+    with pytest.raises(ValueError, match=r"scores\.tsv:2: .*; evaluator\.read\.source\.threshold=3"):
+        LabelledSets(source=source, kinds=["pairs"], valid_share=0.1, test_share=0.1)(
+            str(tmp_path / "scores.tsv"), None
+        )
     sets = LabelledSets(source=source, kinds=["pairs"], valid_share=0.1, test_share=0.1)(str(tmp_path), None)
     valid, test = sets
     assert (valid.part, valid.source, valid.label) == ("valid", ["c"], [0])

@@ -27,6 +27,11 @@ def test_a_byte_order_mark_is_no_text() -> None:
     assert lines_of(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n") == [(1, "a"), (2, "\ufeffb")]
 
 
+def test_a_file_in_utf16_is_an_error_with_the_remedy() -> None:
+    with pytest.raises(ValueError, match="f:1: expected UTF-8, found UTF-16; save the file as UTF-8"):
+        lines_of("a\tb\n".encode("utf-16"))
+
+
 def test_broken_utf8_goes_to_the_ledger_and_the_other_lines_keep_their_numbers() -> None:
     ledger = RejectLedger(strict=False)
     assert lines_of(b"a\n\xff\xfe\nb\n", ledger) == [(1, "a"), (3, "b")]

@@ -151,6 +151,8 @@ MISTAKES = [
     ("p.tsv", "a\tb\t1\n", {"columns": [0, 1]}, r"data\.columns=\[0,1\]: .*found 0, and numbers start at 1"),
     ("p.tsv", "a\tb\t1\n", {"columns": [1, 1]}, r"data\.columns=\[1,1\]: .*found a column twice"),
     ("p.tsv", "a\tb\t1\n", {"columns": "source"}, r"data\.columns=source: expected"),
+    ("p.tsv", "a\tb\t1\n", {"columns": 3}, r"data\.columns=3: expected the names or numbers"),
+    ("p.tsv", "a\tb\t1\n", {"source_lang": "xx"}, r"data\.source_lang: unknown language 'xx'"),
     (
         "p.csv",
         "label,source,target\n1,a,b\n",

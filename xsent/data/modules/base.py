@@ -114,6 +114,8 @@ class TrainingData(pl.LightningDataModule, ABC):
 
     def check_split_sizes(self, train: int, valid: int, *, unit: str, advice: str) -> None:
         """Raise ``ValueError`` if the splits are too small for a batch."""
+        if not train and self.ledger.rejects:
+            raise ValueError(f"data={self.name}: no usable {unit} to train on; {self.ledger.first_reject()}")
         if train < self.global_batch_size:
             raise ValueError(
                 f"data={self.name}: a batch of data.global_batch_size={self.global_batch_size} {unit} is larger than"

@@ -30,7 +30,7 @@ from xsent.data.sampling.pair_table import (
 )
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.data.stores.tokens import tokenize_once
-from xsent.languages import to_iso639_3
+from xsent.languages import parse_language, to_iso639_3
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,9 @@ class BitextData(TrainingData):
             )
         if self.temperature <= 0:
             raise ValueError(f"data.temperature: expected a number above 0, found {self.temperature}")
-        self.requested = None if self.languages is None else {to_iso639_3(code) for code in self.languages}
+        self.requested = (
+            None if self.languages is None else {parse_language("data.languages", code) for code in self.languages}
+        )
 
     # ---- reading
 
@@ -100,8 +102,7 @@ class BitextData(TrainingData):
     def _check_languages(self, columns: Columns) -> None:
         requested = self.requested
         if not len(columns.source):
-            suffix = f" in {sorted(requested)}" if requested else ""
-            raise ValueError(f"data={self.name}: no usable pair{suffix}; {self.ledger.summary()}")
+            raise ValueError(f"data={self.name}: no usable pair; {self.ledger.first_reject()}")
         if requested and (missing := requested - set(self.language_codes)):
             raise ValueError(
                 f"data={self.name}: data.languages has {', '.join(sorted(missing))}, the data have"

@@ -22,7 +22,7 @@ from xsent.data.sampling.pair_kinds import check_kinds, languages_of
 from xsent.data.sampling.paraphrase_corpus import ParaphraseCorpus, build_corpus
 from xsent.data.sampling.ranking_examples import Examples, draw_negatives
 from xsent.data.stores.tokens import TokenStore, tokenize_once
-from xsent.languages import to_iso639_3
+from xsent.languages import parse_language, to_iso639_3
 
 log = logging.getLogger(__name__)
 
@@ -78,8 +78,10 @@ class ParaphraseData(TrainingData):
             raise ValueError(
                 f"data.max_pairs={self.max_pairs}: expected a number of training examples, or null for all"
             )
-        self.requested = None if self.languages is None else {to_iso639_3(code) for code in self.languages}
-        self.zero_shot_codes = {to_iso639_3(code) for code in self.zero_shot}
+        self.requested = (
+            None if self.languages is None else {parse_language("data.languages", code) for code in self.languages}
+        )
+        self.zero_shot_codes = {parse_language("data.zero_shot", code) for code in self.zero_shot}
         if both := self.zero_shot_codes & (self.requested or set()):
             raise ValueError(f"data.zero_shot: {', '.join(sorted(both))} is in data.languages, too")
 
@@ -197,7 +199,7 @@ class ParaphraseData(TrainingData):
 
     def _check_languages(self, parts: dict[str, list[LabelledRow]], trained: set[str]) -> None:
         if not parts["train"]:
-            raise ValueError(f"data={self.name}: no usable pair to train on; {self.ledger.summary()}")
+            raise ValueError(f"data={self.name}: no usable pair to train on; {self.ledger.first_reject()}")
         needed = (
             ("languages", trained, "train"),
             ("languages", trained, "valid"),

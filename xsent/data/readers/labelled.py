@@ -11,7 +11,7 @@ from xsent.config_checks import is_number
 from xsent.data.readers.lines import read_lines
 from xsent.data.readers.rejects import RejectLedger
 from xsent.data.readers.tables import LABELS, SUFFIXES, ColumnNames, Columns, is_label, read_table
-from xsent.languages import to_iso639_3
+from xsent.languages import parse_language, to_iso639_3
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def read_labelled(
     """
     if threshold is not None and not is_number(threshold):
         raise ValueError(f"data.threshold={threshold}: expected a number, the smallest score of label 1")
-    languages = to_iso639_3(source_lang), to_iso639_3(target_lang)
+    languages = parse_language("data.source_lang", source_lang), parse_language("data.target_lang", target_lang)
     table = Columns(ROLES, WIDTHS, columns)
     path = Path(root)
     files = {"train": path} if path.is_file() else _part_files(path)
@@ -138,7 +138,7 @@ def _part_files(folder: Path) -> dict[str, Path]:
         if existing:
             files[part] = folder / existing[0]
     if not files:
-        names = sorted(path.name for path in folder.iterdir())[:5]
+        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))[:5]
         raise FileNotFoundError(
             f"{folder}: expected train.tsv, dev.tsv or valid.tsv, test.tsv (or .csv, .jsonl), found"
             f" {', '.join(names) or 'nothing'}; data.root={folder / names[0] if names else 'FILE'} reads one file"

@@ -1,5 +1,6 @@
 r"""Strict reading of text files: only ``\n`` ends a line, lines are UTF-8, and errors name file and line."""
 
+import codecs
 import gzip
 import json
 import zlib
@@ -36,6 +37,9 @@ def numbered_lines(file: Iterable[bytes], name: str, ledger: RejectLedger) -> It
 
     Only ``\n`` ends a line; U+2028, U+0085 and form feeds, at which ``str.splitlines`` splits, do not. One ``\r``
     before it is removed, and so is a byte-order mark at the start. Quotes have no meaning.
+
+    Raises:
+        ValueError: the file is UTF-16, as spreadsheets write "Unicode text".
     """
     number = 0
     try:
@@ -43,7 +47,9 @@ def numbered_lines(file: Iterable[bytes], name: str, ledger: RejectLedger) -> It
             if raw.endswith(b"\n"):
                 raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
             if number == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
+                raw = raw.removeprefix(codecs.BOM_UTF8)
+                if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                    raise ValueError(f"{name}:1: expected UTF-8, found UTF-16; save the file as UTF-8")
             try:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -62,7 +68,7 @@ def read_lines(path: Path) -> list[str]:
         ValueError: a line is not UTF-8; names file and line.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: expected a text file, found none")
+        raise FileNotFoundError(f"{path}: expected a text file, found {'a folder' if path.is_dir() else 'none'}")
     ledger = RejectLedger(strict=False)
     with open_bytes(path) as file:
         lines = [text for _, text in numbered_lines(file, str(path), ledger)]
@@ -114,7 +120,8 @@ def existing_folder(root: str, option: str) -> Path:
     """The folder; raise ``FileNotFoundError`` with the option that sets it."""
     folder = Path(root)
     if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder; give one with {option}=...")
+        problem = "expected a folder, found a file" if folder.is_file() else "no such folder"
+        raise FileNotFoundError(f"{folder}: {problem}; give one with {option}=...")
     return folder
 
 

@@ -44,6 +44,8 @@ def read_sentences(
     language = to_iso639_3(lang)
     for path in _find_files(root):
         name = str(path)
+        if not path.stat().st_size:
+            raise ValueError(f"{name}:1: expected a sentence, found an empty file")
         with open_bytes(path) as file:
             for number, line in numbered_lines(file, name, ledger):
                 columns = line.split("\t")

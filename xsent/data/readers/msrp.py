@@ -25,7 +25,9 @@ def read_msrp(ledger: RejectLedger, root: str) -> PartReaders:
     folder = Path(root)
     files = {part: folder / name for part, name in FILES.items() if (folder / name).is_file()}
     if not files:
-        raise FileNotFoundError(f"{folder}: expected {' and '.join(FILES.values())}, found neither")
+        raise FileNotFoundError(
+            f"{folder}: expected {' and '.join(FILES.values())}, found neither; give the folder with data.root=..."
+        )
     return {part: partial(_read_file, ledger, path) for part, path in files.items()}
 
 

@@ -95,10 +95,14 @@ def read_parquet(
     """Read a Parquet file with the columns of ``read_jsonl``; needs the extra ``parquet``."""
     path = _existing_file(root)
     try:
+        from pyarrow import ArrowInvalid
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise ImportError("reading Parquet needs pyarrow: pip install 'xsent[parquet]'") from error
-    batches = ParquetFile(path).iter_batches()
+    try:
+        batches = ParquetFile(path).iter_batches()
+    except ArrowInvalid:
+        raise ValueError(f"{path}: expected a Parquet file, found something else; data=bitext reads tables") from None
     records = (record for batch in batches for record in batch.to_pylist())
     yield from _records(records, ledger, root, Columns(ROLES, WIDTHS, columns), (source_lang, target_lang))
 
@@ -142,7 +146,8 @@ _MOSES = re.compile(
 def _existing_file(root: str) -> Path:
     path = Path(root)
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; give one with data.root=...")
+        problem = "expected a file, found a folder" if path.is_dir() else "no such file"
+        raise FileNotFoundError(f"{path}: {problem}; give one with data.root=...")
     return path
 
 
@@ -165,10 +170,10 @@ def _language_files(
                     f"{file}: data.{option}={code} contradicts the name of the file; data.columns=[2,1] swaps the sides"
                 )
     if not matches:
-        names = ", ".join(file.name for file in paths[:5]) or "nothing"
+        names = [file.name for file in paths if not file.name.startswith(".")][:5]
         raise FileNotFoundError(
-            f"{path}: expected files named like en-de.tsv (or .csv, .jsonl), found {names};"
-            f" data.root={paths[0] if paths else 'FILE'} reads one file"
+            f"{path}: expected files named like en-de.tsv (or .csv, .jsonl), found {', '.join(names) or 'nothing'};"
+            f" data.root={path / names[0] if names else 'FILE'} reads one file"
         )
     for file, match in matches.items():
         yield file, match["source"], match["target"]

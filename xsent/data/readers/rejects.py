@@ -60,6 +60,13 @@ class RejectLedger:
             text += f" ({', '.join(f'{count:,} {reason}' for reason, count in reasons.most_common())})"
         return f"{text}: {self._path}" if self._path else text
 
+    def first_reject(self) -> str:
+        """The summary, after the first reject with its location, for an error where no line is left."""
+        if not self.rejects:
+            return self.summary()
+        first = self.rejects[0]
+        return f"{first.file}:{first.line}: {first.reason}, found {first.found}; {self.summary()}"
+
     def write(self, path: Path) -> None:
         """Write all rejects atomically as TSV with a header; log the summary if there are any."""
         rows = ["file\tline\treason\tfound"]

@@ -314,11 +314,10 @@ def _check(columns: Columns) -> None:
     chosen, order = columns.chosen, ", ".join(columns.roles)
     if chosen is None:
         return
-    shown = (
-        chosen if isinstance(chosen, str) else f"[{','.join('null' if name is None else str(name) for name in chosen)}]"
-    )
+    is_list = isinstance(chosen, list | tuple)
+    shown = f"[{','.join('null' if name is None else str(name) for name in chosen)}]" if is_list else chosen
     expected = f"data.columns={shown}: expected the names or numbers of {order}, in this order, the first two at least"
-    if isinstance(chosen, str) or not 2 <= len(chosen) <= len(columns.roles) or None in chosen[:2]:
+    if not is_list or not 2 <= len(chosen) <= len(columns.roles) or None in chosen[:2]:
         raise ValueError(expected)
     for role, column in zip(columns.roles, chosen, strict=False):
         is_number = isinstance(column, int) and not isinstance(column, bool) and column > 0

@@ -64,11 +64,13 @@ def read_corpus(
     matches none of the patterns (``*`` allowed).
     """
     matched_patterns: set[str] = set()
+    available: set[str] = set()
 
     @cache
     def is_selected(source_lang: str, target_lang: str, origin: str) -> bool:
         matching = {pattern for pattern in drop_origins if fnmatchcase(origin, pattern)}
         matched_patterns.update(matching)
+        available.update((source_lang, target_lang))
         return (languages is None or {source_lang, target_lang} - {PIVOT} <= set(languages)) and not matching
 
     text_numbers: dict[str, int] = {}
@@ -84,6 +86,10 @@ def read_corpus(
                     lang_numbers.setdefault(pair.target_lang, len(lang_numbers)),
                 )
             )
+    if languages is not None and not rows and available:
+        raise ValueError(
+            f"data.languages has {', '.join(sorted(languages))}, the data have {', '.join(sorted(available))}"
+        )
     for pattern in set(drop_origins) - matched_patterns:
         # A misspelt pattern would keep pairs that were to be dropped.
         log.warning("data.drop_origins: no pair comes from %s", pattern)

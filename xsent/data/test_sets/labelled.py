@@ -1,6 +1,7 @@
 """Test sets of labelled pairs (PAWS-X, MSRP, TSV): one set per split, kind and language pair."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -37,9 +38,12 @@ class LabelledSets:
     def __call__(self, root: str, languages: Sequence[str] | None) -> list[LabelledSet]:
         """Sets of the languages, in any code; None is all."""
         ledger = RejectLedger(strict=False)
-        parts = read_parts(
-            self.source, ledger, root, valid_share=self.valid_share, test_share=self.test_share, training=False
-        )
+        shares = {"valid_share": self.valid_share, "test_share": self.test_share}
+        try:
+            parts = read_parts(self.source, ledger, root, training=False, **shares)
+        except (FileNotFoundError, ValueError) as error:
+            message = re.sub(r"\bdata\.(columns|threshold)\b", r"evaluator.read.source.\1", str(error))
+            raise type(error)(message.replace("data.root", "evaluator.root")) from None
         if ledger.rejects:
             log.warning("%s: %s", root, ledger.summary())
         selected = {part: parts[part] for part in self.parts}
