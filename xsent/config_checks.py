@@ -59,7 +59,7 @@ def check_device(device: str) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # AssertionError: torch was built without CUDA
         reason = str(error).split("\n")[0]
-        raise ValueError(f"device {device!r} cannot be used: {reason}") from error
+        raise UsageError(f"device {device!r} cannot be used: {reason}") from error
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -17,6 +17,7 @@ from xsent.models.encoders.disentangled import DisentangledEncoder, Disentanglin
 from xsent.models.encoders.static import bundled_folder
 from xsent.models.export.pipeline import build_pipeline, write_pipeline
 from xsent.run import encoders
+from xsent.run.start import read_command
 
 TEXTS = ["A dog sleeps in the house.", "Ein Hund schläft im Haus.", "ea ek dl"]
 
@@ -131,6 +132,13 @@ def test_a_folder_without_a_model_says_what_it_has(tmp_path: Path) -> None:
 def test_an_impossible_device_is_refused_first() -> None:
     with pytest.raises(ValueError, match="device 'tpu9' cannot be used"):
         xsent.load_encoder("mini", device="tpu9")
+
+
+def test_a_folder_as_encoder_of_a_config_is_told_the_way(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"ckpt={tmp_path}"):
+        read_command("evaluate", [f"encoder={tmp_path}"])
+    with pytest.raises(ValueError, match=r"did you mean labse\?"):
+        read_command("evaluate", ["encoder=labsee"])
 
 
 def test_the_table_of_encoders_fits_a_screen_and_agrees_with_the_encoders() -> None:

@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from xsent.batch import Embedder, PairJudge, Pairs
+from xsent.config_checks import UsageError
 from xsent.data.modules.base import TrainingData
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, rank, world_size
@@ -143,7 +144,7 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
     def check_data(cls, data: TrainingData) -> None:
         """Raise ``ValueError`` if this recipe cannot train on the data."""
         if not isinstance(data, cls.data_class):
-            raise ValueError(
+            raise UsageError(
                 f"{cls.__name__} trains on {cls.data_class.description}, data={data.name} holds {data.description};"
                 f" choose {cls.data_class.choice}"
             )

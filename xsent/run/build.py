@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hydra.errors import InstantiationException
 from hydra.utils import get_object, instantiate
 
+from xsent.config_checks import UsageError, suggestion
 from xsent.paths import conf_folder
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def build(config: Mapping[str, Any]) -> Any:
         return instantiate(dict(config), _convert_="all")
     except InstantiationException as error:
         # The error of the class that refused its arguments is clearer.
-        raise (error.__cause__ or error) from None
+        cause = error.__cause__ or error
+        raise (UsageError(str(cause)) if type(cause) is ValueError else cause) from None
 
 
 def check_targets(config: object) -> None:
@@ -69,14 +71,17 @@ def check_keys(config: Mapping[str, Any]) -> None:
         required = {name for name, value in settable.items() if value.default is value.empty}
         missing = sorted(required - keys - PASSED_BY_CALLERS)
         if surplus := sorted(keys - parameters.keys()):
-            options = ", ".join(sorted(keyword_only or parameters))
-            message = f"{key_path}.{surplus[0]}: {target} has no option {surplus[0]}, expected one of {options}"
+            names = sorted(keyword_only or parameters)
+            message = (
+                f"{key_path}.{surplus[0]}: {target} has no option {surplus[0]}, expected one of {', '.join(names)}"
+            )
+            message += suggestion(surplus[0], names)
         elif missing:
             message = f"{key_path}: {target} needs {', '.join(missing)}"
         else:
             continue
         group = _group_of(key_path, config)
-        raise ValueError(f"{message}; choose a file of conf/{group} that fits, or set the keys")
+        raise UsageError(f"{message}; choose a file of conf/{group} that fits, or set the keys")
 
 
 def targets(node: object, key_path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -112,7 +117,7 @@ def _check_target(target: str, key_path: str) -> None:
         module = str(getattr(get_object(target), "__module__", ""))
         if module.startswith(tuple(f"xsent.{name}" for name in PACKAGES)):
             return
-    raise ValueError(
+    raise UsageError(
         f"{key_path}._target_: {target} may not be built from a config; allowed are objects of"
         f" xsent.{{{','.join(PACKAGES)}}} and {', '.join(sorted(THIRD_PARTY))}"
     )
@@ -120,12 +125,7 @@ def _check_target(target: str, key_path: str) -> None:
 
 def build_recipe(config: dict[str, Any], encoder: Any) -> Recipe[Any]:
     """Build the recipe of a resolved config; its checkpoints store the config."""
-    try:
-        recipe: Recipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
-    except TypeError as error:  # missing or unknown option
-        raise ValueError(
-            f"the recipe does not fit this version of xsent; its run may come from another: {error}"
-        ) from None
+    recipe: Recipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
     recipe.config = config
     return recipe
 
@@ -135,7 +135,7 @@ def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
     get_object(config["recipe"]["_target_"]).check_data(data)
     trainer, optimizer = config["trainer"], config["recipe"].get("optimizer", {})
     if trainer.get("gradient_clip_val") and str(trainer["precision"]).endswith("mixed") and optimizer.get("fused"):
-        raise ValueError(
+        raise UsageError(
             f"trainer.gradient_clip_val with trainer.precision={trainer['precision']} needs"
             " recipe.optimizer.fused=false: Lightning does not clip before a fused optimizer"
         )
@@ -144,12 +144,12 @@ def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
     for callback, monitor in _evaluator_monitors(config["callbacks"]).items():
         name = monitor.split("/")[1]
         if name not in names:
-            raise ValueError(
+            raise UsageError(
                 f"callbacks.{callback}.monitor={monitor}: no evaluator of this run is named {name}"
                 f" (there is {', '.join(names) or 'none'}); choose evaluator=... or monitor val/loss"
             )
         if config["evaluate_every_n_epochs"] != 1:
-            raise ValueError(
+            raise UsageError(
                 f"callbacks.{callback}.monitor={monitor} is measured by the evaluator, so"
                 f" evaluate_every_n_epochs={config['evaluate_every_n_epochs']} must be 1; or monitor val/loss"
             )
@@ -166,7 +166,7 @@ def check_monitors(callbacks: Mapping[str, Any], evaluator: Evaluator | None, re
     metrics = sorted(f"val/{name}" for name in recipe.metric_names(evaluator))
     for callback, monitor in monitors.items():
         if monitor not in metrics:
-            raise ValueError(f"callbacks.{callback}.monitor={monitor}: expected one of {', '.join(metrics)}")
+            raise UsageError(f"callbacks.{callback}.monitor={monitor}: expected one of {', '.join(metrics)}")
 
 
 def _evaluator_monitors(callbacks: Mapping[str, Any]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,10 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from xsent.config_checks import UsageError, check_choice, suggestion
+from xsent.config_checks import UsageError, check_choice, check_integer, check_number, suggestion
 from xsent.paths import conf_folder
 from xsent.run.build import check_keys, check_targets
+from xsent.run.checks import check_types
 from xsent.run.override_errors import explain_override_error, explain_value_error
 from xsent.run.overrides import check_overrides, hydra_context
 
@@ -131,11 +132,23 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     name_models(config)
     check_targets(config)
     check_keys(config)
+    check_types(config)
+    _check_ranges(config)
     check_choice("final", config.get("final", "best"), ("best", "last"))
     trainer = config.get("trainer", {})
     if trainer.get("limit_train_batches") is not None:
         raise UsageError("trainer.limit_train_batches breaks exact resuming; use data.max_pairs or trainer.max_steps")
     return config
+
+
+def _check_ranges(config: Mapping[str, Any]) -> None:
+    if "seed" in config:
+        check_integer("seed", config["seed"], minimum=0)
+    if "max_epochs" in (config.get("trainer") or {}):
+        check_integer("trainer.max_epochs", config["trainer"]["max_epochs"], minimum=-1)  # -1: until stopped early
+    optimizer = (config.get("recipe") or {}).get("optimizer")
+    if isinstance(optimizer, dict) and "lr" in optimizer:
+        check_number("recipe.optimizer.lr", optimizer["lr"])
 
 
 def name_models(config: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from hydra.utils import get_object
 from omegaconf import DictConfig
 
 from xsent.run.announce import model_names
+from xsent.config_checks import UsageError
 from xsent.run.build import build, build_evaluator
 from xsent.run.compose import plain
 from xsent.run.loading import load_model
@@ -49,7 +50,7 @@ def evaluate_run(config: dict[str, Any]) -> dict[str, float]:
     silence_libraries()
     start = time.perf_counter()
     if not config["evaluator"]:
-        raise ValueError("evaluator=none: nothing to evaluate; choose one, such as evaluator=tatoeba")
+        raise UsageError("evaluator=none: nothing to evaluate; choose one, such as evaluator=tatoeba")
     pictures = config["pictures"]
     check_pictures(pictures)
     evaluator = build_evaluator(config["evaluator"], None, split="test", device=config["device"])
@@ -88,7 +89,7 @@ def _check_same_split(evaluator: Mapping[str, Any], data: Mapping[str, Any]) -> 
             continue
         for share in ("valid_share", "test_share"):
             if read[share] != data[share]:
-                raise ValueError(
+                raise UsageError(
                     f"evaluator.read.{share}={read[share]}: the run held out data.{share}={data[share]}; another"
                     " share would score its training pairs as held out"
                 )
@@ -146,11 +147,11 @@ def check_pictures(pictures: Mapping[str, Any]) -> None:
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds >= 0:
         raise ValueError(f"pictures.min_seconds: expected a number of seconds, 0 or more, found {seconds!r}")
     if languages is not None and not (isinstance(languages, list) and all(isinstance(code, str) for code in languages)):
-        raise ValueError(f"pictures.languages: expected a list of languages or null, found {languages!r}")
+        raise UsageError(f"pictures.languages: expected a list of languages or null, found {languages!r}")
     if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 0:
-        raise ValueError(f"pictures.pairs_per_language: expected a whole number, 0 or more, found {pairs!r}")
+        raise UsageError(f"pictures.pairs_per_language: expected a whole number, 0 or more, found {pairs!r}")
     if isinstance(perplexity, bool) or not isinstance(perplexity, int | float) or not 0 < perplexity < math.inf:
-        raise ValueError(f"pictures.perplexity: expected a number above 0, found {perplexity!r}")
+        raise UsageError(f"pictures.perplexity: expected a number above 0, found {perplexity!r}")
 
 
 def finish_run(

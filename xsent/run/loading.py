@@ -145,5 +145,8 @@ def _load_run(path: Path, *, device: str) -> tuple[Embedder | PairJudge, dict[st
     if path.is_dir() and config["final"] != "best":
         checkpoint = load_checkpoint(path / "checkpoints" / f"{config['final']}.ckpt")
     encoder = build(config["encoder"]).to(device)
-    recipe = build_recipe(config, encoder)
+    try:
+        recipe = build_recipe(config, encoder)
+    except TypeError as error:  # missing or unknown option
+        raise ValueError(f"{path}: its recipe does not fit this version of xsent: {error}") from None
     return recipe.trained_encoder(checkpoint), config

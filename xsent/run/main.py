@@ -21,6 +21,7 @@ from xsent.atomic import write_text
 from xsent.config_checks import UsageError
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
+from xsent.run.checks import check_machine
 from xsent.run.compose import compose_config, override, plain, register_resolvers, without_hydra
 from xsent.run.errors import format_error, run_reporting
 from xsent.run.override_errors import explain_override_error
@@ -117,7 +118,7 @@ def _run_grid(program: str, overrides: Sequence[str], task: Task) -> None:
     for run in runs:
         command = read_command(program, run)
         command.cfg.run_dir = str(folder)
-        plain(command.cfg)
+        check_machine(plain(command.cfg))
     created = first_missing(folder)
     log.info("%d runs in %s", len(runs), folder)
     hydra_overrides = [*overrides, override("hydra.sweep.dir", str(folder))]

@@ -13,10 +13,9 @@ from xsent.paths import conf_folder
 
 # What to write instead of a path.
 FOLDERS = {
-    "encoder": "evaluate.py takes a run, a checkpoint or the folder of a model as ckpt=PATH; else encoder=labse"
-    " encoder.path=FOLDER for a model of that kind",
-    "data": "expected data=bitext data.root=FOLDER",
-    "evaluator": "expected evaluator=tatoeba evaluator.root=FOLDER",
+    "encoder": "evaluate.py takes it as ckpt={0}, train.py with the name of a kind: encoder=xlmr encoder.path={0}",
+    "data": "expected data=bitext data.root={0}, or another kind of data",
+    "evaluator": "expected evaluator=tatoeba evaluator.root={0}, or another evaluator",
 }
 Compose = Callable[[Sequence[str]], Mapping[str, Any]]  # overrides -> config
 
@@ -45,6 +44,8 @@ def explain_value_error(error: OmegaConfBaseException) -> str:
     if isinstance(error, MissingMandatoryValue):
         return f"{error.full_key}: expected a value, {error.full_key}=..."
     message = str(error).partition("\n")[0]
+    if match := re.search(r"Missing mandatory value: ([\w.]+)$", message):
+        return f"{match[1]}: expected a value, {match[1]}=..."
     return f"{error.full_key}: {message}" if error.full_key else message
 
 
@@ -54,7 +55,7 @@ def _unknown_choice(file: str, overrides: Sequence[str]) -> str:
     group = max((group for group in groups if file.startswith(f"{group}/")), key=len, default=file.rpartition("/")[0])
     choice = file.removeprefix(f"{group}/")
     if group in FOLDERS and ("/" in choice or Path(choice).exists()):
-        return f"{group}={choice}: expected a name, found a path; {FOLDERS[group]}"
+        return f"{group}={choice}: expected a name, found a path; {FOLDERS[group].format(choice)}"
     names = choices_of(group)
     return f"{group}={choice}: expected one of {', '.join(names)}{suggestion(choice, names)}"
 

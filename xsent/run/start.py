@@ -18,6 +18,7 @@ from xsent.atomic import write_text
 from xsent.config_checks import UsageError
 from xsent.reporting.secrets import redact
 from xsent.run.announce import announce
+from xsent.run.checks import check_machine
 from xsent.run.compose import compose_config, plain, without_hydra
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ def started(command: Command) -> Iterator[dict[str, Any]]:
                 command.program, cfg, command.choices, folder
             )  # before ``plain`` imports torch, which takes seconds
         config = plain(cfg)
+        check_machine(config)
         if _rank() != 0:
             yield config
             return

@@ -15,6 +15,7 @@ from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from xsent.run.announce import is_empty
+from xsent.config_checks import UsageError
 from xsent.run.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
 from xsent.run.compose import check_same_config, plain
 from xsent.run.evaluation import check_pictures, finish_run, silence_libraries
@@ -89,7 +90,7 @@ def train_run(
     recipe = build_recipe(config, encoder)
     check_monitors(config["callbacks"], validation_evaluator, recipe)
     if config["save_encoder"] is not None and not recipe.can_save_encoder:
-        raise ValueError("save_encoder: this recipe trains no encoder that can be saved alone; use xsent.load_encoder")
+        raise UsageError("save_encoder: this recipe trains no encoder that can be saved alone; use xsent.load_encoder")
     to_draw = data.sample_sentences(
         "test", languages=pictures["languages"], per_language=pictures["pairs_per_language"]
     )

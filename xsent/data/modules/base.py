@@ -10,6 +10,7 @@ import numpy as np
 import pytorch_lightning as pl
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from xsent.config_checks import UsageError, check_integer
 from xsent.data.readers.rejects import RejectLedger
 from xsent.data.sampling.batch_sampler import EvaluationSampler, Rows, TrainSampler, epoch_order
 from xsent.distributed import rank, world_size
@@ -54,6 +55,8 @@ class TrainingData(pl.LightningDataModule, ABC):
 
     def __post_init__(self) -> None:
         super().__init__()
+        check_integer("data.global_batch_size", self.global_batch_size, minimum=1)
+        check_integer("data.num_workers", self.num_workers, minimum=0)
         self.ledger = RejectLedger(strict=self.strict)
 
     @abstractmethod
@@ -117,14 +120,14 @@ class TrainingData(pl.LightningDataModule, ABC):
         if not train and self.ledger.rejects:
             raise ValueError(f"data={self.name}: no usable {unit} to train on; {self.ledger.first_reject()}")
         if train < self.global_batch_size:
-            raise ValueError(
+            raise UsageError(
                 f"data={self.name}: a batch of data.global_batch_size={self.global_batch_size} {unit} is larger than"
                 f" the training split of {train:,}: lower it"
                 f"{f'; {self.ledger.summary()}' if self.ledger.lines else ''}"
             )
         needed = 2 * world_size()
         if valid < needed:
-            raise ValueError(f"data={self.name}: {valid} {unit} for validation, at least {needed} are needed; {advice}")
+            raise UsageError(f"data={self.name}: {valid} {unit} for validation, at least {needed} are needed; {advice}")
 
     def train_dataloader(self) -> DataLoader[Any]:
         """This rank's share of every training batch, from ``batches_seen`` on.
@@ -133,7 +136,7 @@ class TrainingData(pl.LightningDataModule, ABC):
             ValueError: the devices cannot share a batch evenly.
         """
         if self.global_batch_size % world_size():
-            raise ValueError(
+            raise UsageError(
                 f"data.global_batch_size={self.global_batch_size}: expected a multiple of the number of"
                 f" devices, found {world_size()} devices"
             )

@@ -118,8 +118,13 @@ def submitit_launcher(folder: Path, *, cluster: str, parameters: Mapping[str, An
         raise ValueError(f"search.submitit: {error}") from None
 
     def start(variables: Mapping[str, str], folder: Path, worker: int) -> TrialProcess:
+        before = dict(os.environ)
         os.environ.update(variables)  # which a job inherits: submitit would write arguments to disk
-        job = executor.submit(run_to_end, str(folder / OUTPUT), str(Path.cwd()), {})
+        try:
+            job = executor.submit(run_to_end, str(folder / OUTPUT), str(Path.cwd()), {})
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
         return TrialProcess(job.done, job.result, job.cancel)
 
     return start

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from optuna.pruners import MedianPruner, NopPruner, SuccessiveHalvingPruner
 from optuna.samplers import RandomSampler, TPESampler
 
-from xsent.config_checks import check_integer, is_number
+from xsent.config_checks import UsageError, check_integer, is_number, suggestion
 from xsent.sweeps.search.space import Space, grid_points, read_space
 
 ENGINES = {
@@ -49,33 +49,34 @@ def read_options(node: Mapping[str, Any]) -> Options:
     """Check ``search``; raises ``ValueError`` for an option that is unknown or has an invalid value."""
     names = {*Options._fields, "submitit", "ray", "samplers", "pruners"} - {"engine_options"}
     if unknown := sorted(set(node) - names):
-        raise ValueError(f"search.{unknown[0]}: no such option; expected one of {', '.join(sorted(names))}")
+        hint = suggestion(unknown[0], names) or f", expected one of {', '.join(sorted(names))}"
+        raise UsageError(f"search.{unknown[0]}: no such option{hint}")
     for key in ("name", "folder", "storage"):
         if not isinstance(node[key], str) or not node[key].strip():
-            raise ValueError(f"search.{key}={node[key]}: expected a string")
+            raise UsageError(f"search.{key}={node[key]}: expected a string")
     if "/" in node["name"]:
-        raise ValueError(f"search.name={node['name']}: expected a name without /, it names a folder")
+        raise UsageError(f"search.name={node['name']}: expected a name without /, it names a folder")
     for key, minimum in MINIMUM.items():
         if node[key] is not None or key not in NULLABLE:
             check_integer(f"search.{key}", node[key], minimum=minimum)
     if node["grace_period"] <= node["heartbeat"]:
-        raise ValueError(
+        raise UsageError(
             f"search.grace_period={node['grace_period']}: expected more seconds than heartbeat={node['heartbeat']}"
         )
     timeout = node["timeout"]
     if timeout is not None and not (is_number(timeout) and timeout > 0):
-        raise ValueError(f"search.timeout={timeout}: expected a number of seconds above 0")
+        raise UsageError(f"search.timeout={timeout}: expected a number of seconds above 0")
     for key, choices in {"engine": ENGINES, **CLASSES}.items():
         if node[key] not in choices:
-            raise ValueError(f"search.{key}={node[key]}: expected one of {', '.join(choices)}")
+            raise UsageError(f"search.{key}={node[key]}: expected one of {', '.join(choices)}")
     for engine, keys in ENGINES.items():
         if engine in node and (invalid := sorted(set(node[engine] or {}) ^ keys)):
-            raise ValueError(f"search.{engine}: expected {', '.join(sorted(keys))}; check {invalid[0]}")
+            raise UsageError(f"search.{engine}: expected {', '.join(sorted(keys))}; check {invalid[0]}")
     space, n_trials = read_space(node["space"]), node["n_trials"]
     if node["sampler"] == "grid":
         n_trials = min(len(grid_points(space)), n_trials or math.inf)
     if n_trials is None and timeout is None:
-        raise ValueError("search.n_trials=null: expected an integer, unless there is a timeout or a grid")
+        raise UsageError("search.n_trials=null: expected an integer, unless there is a timeout or a grid")
     changes = {
         "folder": Path(node["folder"]),
         "n_trials": n_trials,
@@ -102,4 +103,4 @@ def build_optuna(kind: str, options: Mapping[str, Any], **arguments: Any) -> Any
     try:
         return CLASSES[kind][options["name"]](**arguments)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"search.{kind}s.{options['name']}: {error}") from None
+        raise UsageError(f"search.{kind}s.{options['name']}: {error}") from None

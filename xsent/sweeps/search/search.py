@@ -18,6 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from optuna.trial import FrozenTrial, TrialState
 
 from xsent.config_checks import UsageError
+from xsent.run.checks import check_machine
 from xsent.run.evaluation import silence_libraries
 from xsent.run.single_run import CONFIG, train_in_subprocess
 from xsent.run.start import Command, logged
@@ -51,6 +52,7 @@ def run_search(command: Command) -> float | None:
     compose_run = composer(overrides)
     if options.trial is not None:
         return train_again(options, compose_run, options.trial)
+    check_machine(compose_run([]))
     check_trials(compose_run, options, overrides)
     launcher = build_launcher(options, devices=_count_devices(cfg.trainer.devices))
     folder = Path(cfg.run_dir)

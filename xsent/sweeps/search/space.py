@@ -6,7 +6,7 @@ from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from xsent.config_checks import is_number
+from xsent.config_checks import UsageError, is_number
 from xsent.run.compose import override
 
 Value = None | bool | int | float | str
@@ -27,13 +27,13 @@ def read_space(space: Mapping[str, Any]) -> dict[str, Distribution]:
         ValueError: there is no parameter, or one is invalid; the message names it.
     """
     if not space:
-        raise ValueError("search.space: expected at least one parameter, found none")
+        raise UsageError("search.space: expected at least one parameter, found none")
     distributions = {}
     for name, options in space.items():
         try:
             distributions[name] = _distribution(dict(options or {}))
         except ValueError as error:
-            raise ValueError(f"{key_of(name)}: {error}") from None
+            raise UsageError(f"{key_of(name)}: {error}") from None
     return distributions
 
 
@@ -41,26 +41,26 @@ def _distribution(options: dict[str, Any]) -> Distribution:
     if set(options) == {"choices"}:
         return _categorical(options["choices"])
     if not {"low", "high"} <= set(options) <= {"low", "high", "log", "step", "kind"}:
-        raise ValueError(
+        raise UsageError(
             "expected choices alone, or low and high with optional log, step and kind;"
             f" found {', '.join(options) or 'nothing'}"
         )
     kind = options.get("kind", "float")
     if kind not in KINDS:
-        raise ValueError(f"kind={kind}: expected float or int")
+        raise UsageError(f"kind={kind}: expected float or int")
     numbers = {key: options[key] for key in ("low", "high", "step") if options.get(key) is not None}
     if not all(is_number(value) and (kind == "float" or isinstance(value, int)) for value in numbers.values()):
-        raise ValueError(f"expected numbers of kind {kind}, found {numbers}")
+        raise UsageError(f"expected numbers of kind {kind}, found {numbers}")
     if not numbers["low"] < numbers["high"]:
-        raise ValueError(f"expected low < high, found {numbers}")
+        raise UsageError(f"expected low < high, found {numbers}")
     return KINDS[kind](**numbers, log=options.get("log", False))
 
 
 def _categorical(choices: Any) -> Distribution:
     if not isinstance(choices, list) or len(set(map(repr, choices))) < max(1, len(choices)):
-        raise ValueError(f"choices: expected a list of different values, found {choices!r}")
+        raise UsageError(f"choices: expected a list of different values, found {choices!r}")
     if invalid := [choice for choice in choices if not isinstance(choice, Value)]:
-        raise ValueError(f"choices: expected strings, numbers, booleans or null, found {invalid[0]!r}")
+        raise UsageError(f"choices: expected strings, numbers, booleans or null, found {invalid[0]!r}")
     return CategoricalDistribution(choices)
 
 
@@ -83,7 +83,7 @@ def _grid_values(name: str, distribution: Distribution) -> list[Value]:
     if isinstance(distribution, CategoricalDistribution):
         return list(distribution.choices)
     if distribution.step is None:
-        raise ValueError(f"{key_of(name)}: a grid needs choices or a step, found a range without a step")
+        raise UsageError(f"{key_of(name)}: a grid needs choices or a step, found a range without a step")
     count = int((distribution.high - distribution.low) / distribution.step + 1e-9) + 1
     values = [distribution.low + i * distribution.step for i in range(count)]
     # Rounded, because steps of a tenth would end in ...0000004.
