@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 import torch
 from torch import Tensor
 
-from xsent.config_checks import check_choice
+from xsent.config_checks import UsageError, check_choice
 from xsent.evaluation.evaluator import Bitext, Evaluator, TwoSided, number_texts
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class DatasetEvaluator(Evaluator, Generic[S]):
 
     def bind(self, data: object | None, *, split: str, device: str) -> None:
         if self.reads_training_data and data is None:
-            raise ValueError(f"evaluator {self.name} scores the data of a training run; choose another, e.g. tatoeba")
+            raise UsageError(f"evaluator {self.name} scores the data of a training run; choose another, e.g. tatoeba")
         if isinstance(self.read, SplitReader):
             self.read.bind(data, split)
 

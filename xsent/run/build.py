@@ -71,11 +71,9 @@ def check_keys(config: Mapping[str, Any]) -> None:
         required = {name for name, value in settable.items() if value.default is value.empty}
         missing = sorted(required - keys - PASSED_BY_CALLERS)
         if surplus := sorted(keys - parameters.keys()):
-            names = sorted(keyword_only or parameters)
-            message = (
-                f"{key_path}.{surplus[0]}: {target} has no option {surplus[0]}, expected one of {', '.join(names)}"
-            )
-            message += suggestion(surplus[0], names)
+            expected = f", expected one of {', '.join(sorted(keyword_only or parameters))}"
+            message = f"{key_path}.{surplus[0]}: {target} has no option {surplus[0]}"
+            message += suggestion(surplus[0], parameters) or expected
         elif missing:
             message = f"{key_path}: {target} needs {', '.join(missing)}"
         else:
@@ -125,7 +123,11 @@ def _check_target(target: str, key_path: str) -> None:
 
 def build_recipe(config: dict[str, Any], encoder: Any) -> Recipe[Any]:
     """Build the recipe of a resolved config; its checkpoints store the config."""
-    recipe: Recipe[Any] = build({**config["recipe"], "_partial_": True})(encoder=encoder)
+    make = build({**config["recipe"], "_partial_": True})
+    try:
+        recipe: Recipe[Any] = make(encoder=encoder)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     recipe.config = config
     return recipe
 

@@ -34,8 +34,10 @@ def check_types(config: Mapping[str, Any]) -> None:
         for key, value in node.items():
             hint = hints.get(str(key), Any)
             if not _fits(value, hint):
-                shown = "null" if value is None else value
-                raise UsageError(f"{key_path}.{key}={shown}: expected {_describe(hint)}")
+                path = f"{key_path}.{key}"
+                if value is None:
+                    raise UsageError(f"{path}: expected a value, {path}=...")
+                raise UsageError(f"{path}={value}: expected {_describe(hint)}")
 
 
 def _hints(target: Any) -> dict[str, Any]:

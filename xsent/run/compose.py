@@ -132,6 +132,7 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     name_models(config)
     check_targets(config)
     check_keys(config)
+    _check_seed(config)
     check_types(config)
     _check_ranges(config)
     check_choice("final", config.get("final", "best"), ("best", "last"))
@@ -141,9 +142,12 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     return config
 
 
-def _check_ranges(config: Mapping[str, Any]) -> None:
+def _check_seed(config: Mapping[str, Any]) -> None:
     if "seed" in config:
         check_integer("seed", config["seed"], minimum=0)
+
+
+def _check_ranges(config: Mapping[str, Any]) -> None:
     if "max_epochs" in (config.get("trainer") or {}):
         check_integer("trainer.max_epochs", config["trainer"]["max_epochs"], minimum=-1)  # -1: until stopped early
     optimizer = (config.get("recipe") or {}).get("optimizer")

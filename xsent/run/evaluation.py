@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from hydra.utils import get_object
 from omegaconf import DictConfig
 
-from xsent.run.announce import model_names
 from xsent.config_checks import UsageError
+from xsent.run.announce import model_names
 from xsent.run.build import build, build_evaluator
 from xsent.run.compose import plain
-from xsent.run.loading import load_model
+from xsent.run.loading import check_source, load_model
 from xsent.run.start import Command, read_record, started
 
 if TYPE_CHECKING:
@@ -41,46 +41,67 @@ def evaluate(cfg: DictConfig) -> dict[str, float]:
     return evaluate_run(plain(cfg))
 
 
-def evaluate_run(config: dict[str, Any]) -> dict[str, float]:
-    """``evaluate`` with a resolved config."""
+def evaluate_run(config: dict[str, Any], model: Any = None, run: Mapping[str, Any] | None = None) -> dict[str, float]:
+    """``evaluate`` with a resolved config.
+
+    Args:
+        config: of ``evaluate``.
+        model: encoder or pair judge; None: that of the config.
+        run: config of the run that trained ``model``.
+    """
     from xsent.evaluation.sentence_sample import sample_sentences
     from xsent.reporting.environment import environment
     from xsent.reporting.run_outputs import remove_outputs
 
     silence_libraries()
     start = time.perf_counter()
-    if not config["evaluator"]:
-        raise UsageError("evaluator=none: nothing to evaluate; choose one, such as evaluator=tatoeba")
     pictures = config["pictures"]
     check_pictures(pictures)
-    evaluator = build_evaluator(config["evaluator"], None, split="test", device=config["device"])
-    assert evaluator is not None
-    columns: dict[str, str] = {}
-    if config["ckpt"] is not None:
-        embedder, trained_with = load_model(config["ckpt"], device=config["device"])
-        if trained_with is not None:
-            _check_same_split(config["evaluator"], trained_with["data"])
-            trained_space = get_object(trained_with["recipe"]["_target_"]).trained_space
-            columns = {} if trained_space is None else {trained_space: "trained"}
-    else:
-        embedder = build(config["encoder"]).to(config["device"])
+    if model is None and config["ckpt"] is not None:
+        check_source(config["ckpt"])
+    evaluator = _build_evaluator(config)
+    if model is None and config["ckpt"] is not None:
+        model, run = load_model(config["ckpt"], device=config["device"])
+    elif model is None:
+        model = build(config["encoder"]).to(config["device"])
+    _check_same_split(config["evaluator"], run)
+    trained_space = None if run is None else get_object(run["recipe"]["_target_"]).trained_space
+    columns = {} if trained_space is None else {trained_space: "trained"}
     to_draw: tuple[list[str], list[str]] = ([], [])
-    if hasattr(embedder, "encode"):
+    if hasattr(model, "encode"):
         to_draw = sample_sentences(
             evaluator, languages=pictures["languages"], per_language=pictures["pairs_per_language"]
         )
     run_dir = Path(config["run_dir"])
     digest = evaluator.digest()
-    about = environment() | {"encoder": embedder.digest(), "data": digest, "test_sets": digest, "seed": config["seed"]}
+    about = environment() | {"encoder": model.digest(), "data": digest, "test_sets": digest, "seed": config["seed"]}
     about |= {"before": {}, "columns": columns}
     remove_outputs(run_dir, with_curves=not (run_dir / "config.yaml").is_file())  # keep the files of a training
-    scored = score_model(embedder, evaluator)
-    finish_run(scored, embedder, partial(embed_spaces, embedder), to_draw, config=config, about=about, start=start)
+    scored = score_model(model, evaluator)
+    finish_run(scored, model, partial(embed_spaces, model), to_draw, config=config, about=about, start=start)
     return {f"test/{name}": value for name, value in scored.metrics.items()}
 
 
-def _check_same_split(evaluator: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` if an evaluator splits the files of a run differently than the run did."""
+def score(config: dict[str, Any], model: Any, run: Mapping[str, Any] | None) -> dict[str, float]:
+    """Metrics of a model; nothing is written. Arguments as of ``evaluate_run``."""
+    silence_libraries()
+    _check_same_split(config["evaluator"], run)
+    scored = score_model(model, _build_evaluator(config))
+    return {f"test/{name}": value for name, value in scored.metrics.items()}
+
+
+def _build_evaluator(config: Mapping[str, Any]) -> Evaluator:
+    evaluator = build_evaluator(config["evaluator"], None, split="test", device=config["device"])
+    if evaluator is None:
+        raise UsageError("evaluator=none: nothing to evaluate; choose one, such as evaluator=tatoeba")
+    return evaluator
+
+
+def _check_same_split(evaluator: Mapping[str, Any], run: Mapping[str, Any] | None) -> None:
+    """Raise ``UsageError`` if an evaluator splits the files of a run differently than the run did."""
+    if run is None:
+        return
+    data = run["data"]
     members = evaluator.get("members", {"": evaluator}).values()
     for read in (member["read"] for member in members if isinstance(member.get("read"), Mapping)):
         # Options of the reader stand beside it in the data.

@@ -85,12 +85,17 @@ def load_model(source: str | os.PathLike[str], *, device: str) -> tuple[Embedder
         if source in RANDOM:
             log.warning("%s: its vectors are random before training", source)
         return build(encoder_config(source)).to(device), None
+    check_source(source)
     path = Path(source).expanduser()
-    if not path.exists():
-        raise FileNotFoundError(unknown_encoder(os.fspath(source)))
     if is_run(path):
         return _load_run(path, device=device)
     return build(_folder_config(path)).to(device), None
+
+
+def check_source(source: str | os.PathLike[str]) -> None:
+    """Raise ``FileNotFoundError`` if there is no such encoder, file or folder."""
+    if source not in encoder_names() and not Path(source).expanduser().exists():
+        raise FileNotFoundError(unknown_encoder(os.fspath(source)))
 
 
 def is_run(path: Path) -> bool:

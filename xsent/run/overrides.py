@@ -8,7 +8,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 
-from xsent.config_checks import UsageError
+from xsent.config_checks import UsageError, suggestion
 from xsent.paths import conf_folder
 
 # What a user of Hydra may try to set, and the option to use.
@@ -48,7 +48,12 @@ def check_overrides(name: str, overrides: Sequence[str]) -> None:
         return
     for override in of_recipes:
         if groups[override] not in choices:
-            available = sorted(group for group in choices if str(group).startswith("recipe/"))
+            available = sorted(str(group) for group in choices if str(group).startswith("recipe/"))
+            if groups[override].startswith(f"recipe/{choices.get('recipe')}/"):
+                raise UsageError(
+                    f"{override}: no such group, expected one of {', '.join(available)}"
+                    f"{suggestion(groups[override], available)}"
+                )
             raise UsageError(
                 f"{override}: this group belongs to recipe={groups[override].split('/')[1]}, but recipe="
                 f"{choices.get('recipe')} was chosen, whose groups are: {', '.join(available) or 'none'}"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from xsent.run.announce import is_empty
 from xsent.config_checks import UsageError
+from xsent.run.announce import is_empty
 from xsent.run.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
 from xsent.run.compose import check_same_config, plain
 from xsent.run.evaluation import check_pictures, finish_run, silence_libraries

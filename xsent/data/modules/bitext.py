@@ -220,6 +220,7 @@ class BitextData(TrainingData):
 class TableData(BitextData):
     """Data module over the sentence pairs of tables, whose reader takes these options."""
 
+    root: str
     columns: ColumnNames | None  # see `xsent.data.readers.parallel.read_tables`
     source_lang: str | None
     target_lang: str | None

@@ -1,0 +1,149 @@
+"""What users get wrong: exit status, one line that names the remedy, and nothing left on disk."""
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.helpers import toy_bitext
+from xsent.cli import main
+
+
+class Mistake(NamedTuple):
+    """A wrong command."""
+
+    command: str
+    message: str  # part of the error
+    status: int = 2
+
+
+TRAIN = [
+    Mistake("", "expected recipe=NAME, found none; one of divergence, dream, labse, meat, oracle"),
+    Mistake(
+        "recipe=orcale",
+        "recipe=orcale: expected one of divergence, dream, labse, meat, oracle, paraphrase, rolaser; ",
+    ),
+    Mistake("oracle", "oracle: expected NAME=VALUE"),
+    Mistake("--recipe=oracle", "--recipe=oracle: no such option, values are set without dashes: recipe=VALUE"),
+    Mistake("--recipe oracle", "--recipe: no such option, values are set without dashes: recipe=VALUE"),
+    Mistake("recipe=oracle encoder=labze", "did you mean labse?"),
+    Mistake("recipe=oracle encoder=models/mine", "evaluate.py takes it as ckpt=models/mine, train.py with"),
+    Mistake("recipe=oracle enocder=mini", "enocder=mini: no such key; did you mean encoder?"),
+    Mistake("recipe=oracle data=BITEXT", "data=BITEXT: expected a name, found a path; expected data=bitext data.root="),
+    Mistake("recipe=oracle evaluator=tatoeab", "did you mean tatoeba?"),
+    Mistake("recipe=oracle trainer.max_epoch=3", "trainer.max_epoch=3: no such key; did you mean trainer.max_epochs?"),
+    Mistake(
+        "recipe=oracle recipe.optimzer.lr=1", "recipe.optimzer.lr=1: no such key; did you mean recipe.optimizer.lr"
+    ),
+    Mistake("recipe=oracle +recipe.optimizer.lrr=1", "has no option lrr; did you mean lr?"),
+    Mistake("recipe=oracle recipe/oracle/objectiv=meat", "did you mean recipe/oracle/objective?"),
+    Mistake("recipe=oracle recipe/paraphrase/loss=ams", "belongs to recipe=paraphrase, but recipe=oracle was chosen"),
+    Mistake("recipe=oracle objective=meat", "write recipe/"),
+    Mistake("recipe=oracle recipe.optimizer.lr=abc", "recipe.optimizer.lr=abc: expected a number"),
+    Mistake("recipe=oracle recipe.optimizer.lr=nan", "recipe.optimizer.lr=nan: expected a number"),
+    Mistake("recipe=oracle recipe.optimizer.lr=-1", "recipe.optimizer.lr=-1: expected a number of at least 0"),
+    Mistake("recipe=oracle trainer.max_epochs=ten", "trainer.max_epochs=ten: expected an integer"),
+    Mistake("recipe=oracle trainer.max_epochs=1.5", "trainer.max_epochs=1.5: expected an integer"),
+    Mistake("recipe=oracle seed=-1", "seed=-1: expected an integer of at least 0"),
+    Mistake("recipe=oracle data.global_batch_size=0", "data.global_batch_size=0: expected an integer of at least 1"),
+    Mistake("recipe=oracle data.global_batch_size=-1", "data.global_batch_size=-1: expected an integer of at least 1"),
+    Mistake("recipe=oracle data.languages=deu", "data.languages=deu: expected a list, such as [a,b]"),
+    Mistake("recipe=oracle data.strict=maybe", "data.strict=maybe: expected true or false"),
+    Mistake("recipe=oracle recipe.host=drem", "recipe.host=drem: expected one of dream, meat"),
+    Mistake("recipe=oracle final=first", "final=first: expected one of best, last"),
+    Mistake("recipe=oracle seed=1,2", "seed=1,2: several values make a grid; add -m"),
+    Mistake("recipe=oracle encoder.name=[a", "cannot be read; quote it"),
+    Mistake("recipe=oracle trainer=gpu", "torch finds no GPU on this machine; use trainer=cpu"),
+    Mistake("recipe=oracle trainer=tpu", "trainer=tpu: expected one of cpu, ddp, ddp_cpu, gpu"),
+    Mistake("recipe=oracle logger=wandb", "logger needs wandb: pip install 'xsent[wandb]'"),
+    Mistake("recipe=oracle data=parquet data.root=x", "pip install 'xsent[parquet]'"),
+    Mistake("recipe=oracle data=bitext", "data.root: expected a value, data.root=..."),
+    Mistake("recipe=oracle data=bitext data.root=nope", "nope"),
+    Mistake("recipe=oracle data=labelled data.root=x", "choose data=bitext"),
+    Mistake("recipe=paraphrase data=cldr", "data=cldr"),
+    Mistake("recipe=oracle data.languages=[xx]", "unknown language 'xx'"),
+    Mistake("recipe=oracle ckpt_path=nope", "ckpt_path=nope: expected a run folder or a checkpoint, found none"),
+    Mistake("recipe=oracle ckpt_path=last", "ckpt_path=last: no run of recipe=oracle in runs"),
+    Mistake("recipe=oracle name=taken", "choose another name, or resume that run with ckpt_path=last name=taken"),
+    Mistake("recipe=oracle name=a/b", "name=a/b: expected a name without /"),
+    Mistake("recipe=oracle hydra.run.dir=here", "hydra.run.dir=here: expected name=... or run_dir=..."),
+    Mistake(
+        "recipe=labse encoder=xlmr encoder.path=nope",
+        "encoder.path=nope: expected a folder",
+    ),
+    Mistake("recipe=oracle experiment=demmo", "did you mean demo?"),
+    Mistake("search=oracle_weight", "did you mean oracle_weights?"),
+    Mistake("search=oracle_weights search.n_trial=3", "search.n_trial=3: no such key; did you mean search.n_trials?"),
+    Mistake("search=oracle_weights search.sampler=tpee", "search.sampler=tpee: expected one of tpe, random, grid"),
+    Mistake("-m recipe=oracle,labze", "recipe=labze: expected one of"),
+    Mistake("-m recipe=oracle seed=1,x", "seed=x: expected an integer of at least 0"),
+    Mistake("experiment=oracle/table3 data.root=BITEXT", "roots.tatoeba: expected a value, roots.tatoeba=..."),
+]
+EVALUATE = [
+    Mistake("evaluator=tatoeba", "evaluator.root: expected a value, evaluator.root=..."),
+    Mistake("evaluator=tatoeba evaluator.root=nope", "nope: no such folder"),
+    Mistake("evaluator=tatoba evaluator.root=x", "did you mean tatoeba?"),
+    Mistake("evaluator=none", "evaluator=none: nothing to evaluate; choose one, such as evaluator=tatoeba"),
+    Mistake("evaluator=heldout", "choose another, e.g. tatoeba"),
+    Mistake("ckpt=nope evaluator=tatoeba evaluator.root=EMPTY", "no encoder 'nope'"),
+    Mistake("device=cuda:9 evaluator=tatoeba evaluator.root=EMPTY", "device 'cuda:9' cannot be used"),
+    Mistake("evaluator=tatoeba evaluator.root=EMPTY evaluator.margin=cosine", "margin=cosine: expected one of"),
+    Mistake("evaluator=tatoeba evaluator.root=EMPTY evaluator.k=0", "evaluator.k=0: expected an integer of at least 1"),
+    Mistake("recipe=oracle evaluator=tatoeba evaluator.root=x", "recipe=oracle: no such key"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder of a user, with a bitext, an empty folder and a run; no optional package is installed."""
+    toy_bitext(tmp_path / "BITEXT", pairs=20)
+    (tmp_path / "EMPTY").mkdir()
+    (tmp_path / "runs" / "taken").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("xsent.run.checks.find_spec", lambda name: None)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    return tmp_path
+
+
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("program", "mistake"),
+    [("train", mistake) for mistake in TRAIN] + [("evaluate", mistake) for mistake in EVALUATE],
+    ids=lambda value: value if isinstance(value, str) else value.command,
+)
+def test_a_mistake_is_one_line_that_names_the_remedy_and_leaves_nothing(
+    folder: Path, caplog: pytest.LogCaptureFixture, program: str, mistake: Mistake
+) -> None:
+    before = set(folder.rglob("*"))
+    status = main([program, *mistake.command.split(), "cache_dir=cache"] if mistake.command else [program])
+    (error,) = errors(caplog)
+    assert mistake.message in error
+    assert "\n" not in error
+    assert status == mistake.status
+    assert set(folder.rglob("*")) == before
+
+
+def test_a_bug_is_one_line_too_and_a_traceback_only_on_request(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("xsent.sweeps.dispatch.train_run", lambda config: {}["bug"])
+    for wanted in ("", "1"):
+        caplog.clear()
+        monkeypatch.setenv("XSENT_TRACEBACK", wanted)
+        assert main(["train", "recipe=oracle"]) == 1
+        assert errors(caplog) == ["KeyError: 'bug'; XSENT_TRACEBACK=1 shows where"]
+        assert ("Traceback" in caplog.text) == bool(wanted)
+    assert sorted(path.name for path in (folder / "runs").iterdir()) == ["taken"]
+
+
+def test_ctrl_c_has_status_130(folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def interrupted(config: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("xsent.sweeps.dispatch.train_run", interrupted)
+    assert main(["train", "recipe=oracle"]) == 130
+    assert errors(caplog) == ["interrupted; the same command with ckpt_path=last resumes a run that has a checkpoint"]
