@@ -101,13 +101,13 @@ def test_help_lists_each_value_that_can_be_set(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("mien a b", "xsent: error: no command 'mien'; did you mean mine?; see xsent --help"),
-        ("", "xsent: error: the following arguments are required: COMMAND; see xsent --help"),
-        ("mine a b -o c --treshold 1", "xsent mine: error: no option --treshold; did you mean --threshold?; see xsent"),
-        ("mine a b --outptu c", "xsent mine: error: no option --outptu; did you mean --output?; see xsent mine --help"),
-        ("compare a --html c", "xsent compare: error: no option --html; see xsent compare --help"),
-        ("mine a b", "xsent mine: error: the following arguments are required: -o/--output; see xsent mine --help"),
-        ("mine a b -o c --k five", "xsent mine: error: argument --k: invalid int value: 'five'; see xsent mine --help"),
+        ("mien a b", "xsent: error: no command 'mien'; did you mean mine? See xsent --help"),
+        ("", "xsent: error: the following arguments are required: COMMAND. See xsent --help"),
+        ("mine a b -o c --treshold 1", "xsent mine: error: no option --treshold; did you mean --threshold? See xsent"),
+        ("mine a b --outptu c", "xsent mine: error: no option --outptu; did you mean --output? See xsent mine --help"),
+        ("compare a --html c", "xsent compare: error: no option --html. See xsent compare --help"),
+        ("mine a b", "xsent mine: error: the following arguments are required: -o/--output. See xsent mine --help"),
+        ("mine a b -o c --k five", "xsent mine: error: argument --k: invalid int value: 'five'. See xsent mine --help"),
     ],
 )
 def test_a_wrong_command_line_gets_one_line_with_the_nearest_name_and_status_2(
@@ -155,7 +155,7 @@ def test_options_reach_the_job(files: tuple[Path, Path], tmp_path: Path) -> None
         (["--encoder", "xsent", "--set", "encoder.dim=3"], "expected --encoder NAME with it"),
         (["--set", "ivf.prob=3"], "ivf.prob=3: no such key; did you mean ivf.probes?"),
         (["--set", "ivf.zzz=3"], "ivf.zzz=3: no such key, expected one of ivf.cell_size, ivf.iterations, ivf.probes, "),
-        (["--set", "margins=3"], "margins=3: no such key; did you mean margin?"),
+        (["--set", "margins=3"], "margins=3: no such key; did you mean margin? xsent mine --help lists the keys"),
         (["--set", "margin"], "margin: expected NAME=VALUE"),
         (["--k", "0"], "k=0: expected an integer of at least 1"),
     ],

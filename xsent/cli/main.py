@@ -42,7 +42,8 @@ class _Parser(argparse.ArgumentParser):
     """Parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+        end = "" if message.endswith("?") else "."
+        self.exit(2, f"{self.prog}: error: {message}{end} See {self.prog} --help\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

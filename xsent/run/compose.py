@@ -65,7 +65,7 @@ def load_config(name: str, overrides: Sequence[str], *, encoder: str | None = No
     search_path = [f"file://{path}" for path in (folder / "job" / name, folder) if path.is_dir()]
     overrides.append(override("hydra.searchpath", search_path))
     with initialize_config_dir(str(folder / "job"), version_base="1.3"):
-        cfg = _compose(name, overrides)
+        cfg = _compose(name, overrides, listed=f"xsent {name} --help lists the keys")
     if encoder is not None:
         with open_dict(cfg):
             cfg.encoder = {"_target_": "xsent.run.loading.load_encoder", "source": encoder}
@@ -84,11 +84,11 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
         return _compose(name, overrides, return_hydra_config=True)
 
 
-def _compose(name: str, overrides: Sequence[str], **options: bool) -> DictConfig:
+def _compose(name: str, overrides: Sequence[str], *, listed: str = "", **options: bool) -> DictConfig:
     try:
         return compose(name, list(overrides), **options)
     except (HydraException, OmegaConfBaseException, ValueError) as error:
-        message = explain_override_error(error, overrides, lambda others: compose(name, [*others]))
+        message = explain_override_error(error, overrides, lambda others: compose(name, [*others]), listed=listed)
         raise UsageError(message) from error
 
 

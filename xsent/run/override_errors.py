@@ -20,11 +20,14 @@ FOLDERS = {
 Compose = Callable[[Sequence[str]], Mapping[str, Any]]  # overrides -> config
 
 
-def explain_override_error(error: Exception, overrides: Sequence[str], compose: Compose) -> str:
-    """The message for a user; ``compose`` composes the same config with other overrides."""
+def explain_override_error(error: Exception, overrides: Sequence[str], compose: Compose, *, listed: str = "") -> str:
+    """The message for a user; ``compose`` composes the same config with other overrides.
+
+    ``listed`` says where all keys are listed, for the end of a message.
+    """
     message = str(error)
     if match := re.search(r"Could not override '(.+)'", message):
-        return _unknown_key(match[1], overrides, compose)
+        return _unknown_key(match[1], overrides, compose, listed)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file is not None:
         return _unknown_choice(str(error.missing_cfg_file), overrides)
     if match := re.search(r"You must specify '(\w+)'", message):
@@ -71,22 +74,22 @@ def choices_of(group: str) -> list[str]:
     return sorted(name for name in names if not {"base", "parts"} & set(name.split("/")))
 
 
-def _unknown_key(key: str, overrides: Sequence[str], compose: Compose) -> str:
+def _unknown_key(key: str, overrides: Sequence[str], compose: Compose, listed: str) -> str:
     text = next((text for text in overrides if text.partition("=")[0] == key), key)
     remaining = [text for text in overrides if text.partition("=")[0] != key]
     try:
         config = compose(remaining)
     except HydraException as error:  # another wrong override
-        return explain_override_error(error, remaining, compose)
+        return explain_override_error(error, remaining, compose, listed=listed)
     parent, level = "", config
     for name in key.split(".")[:-1]:
         if not isinstance(level.get(name), Mapping):
             break
         parent, level = f"{parent}{name}.", level[name]
     if hint := suggestion(key, [path for path in _paths(config) if not key.startswith(f"{path}.")]):
-        return f"{text}: no such key{hint}"
+        return f"{text}: no such key{hint} {listed}".rstrip()
     names = sorted(parent + str(name) for name in level if name not in ("_target_", "_partial_"))
-    return f"{text}: no such key, expected one of {', '.join(names)}"
+    return f"{text}: no such key, expected one of {', '.join(names)}. {listed}".removesuffix(". ")
 
 
 def _paths(config: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -239,9 +239,7 @@ class FilterJob:
         # Few chunks do not start other processes.
         workers = min(self.options.workers, len(self.shards) - len(finished)) or 1
         chunks = tokenize_chunks(texts(), self.options.languages, workers=workers)
-        bar = tqdm(
-            total=self.pairs, initial=finished_pairs, desc=f"scoring with {self.judge.name}", unit=" pairs", delay=2
-        )
+        bar = tqdm(total=self.pairs, initial=finished_pairs, desc="scoring", unit=" pairs", delay=2)
         # Closing the generator ends the tokenizer processes, after Ctrl-C too.
         scored = 0
         with closing(chunks), bar:

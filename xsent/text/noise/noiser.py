@@ -12,7 +12,7 @@ from random import Random
 from typing import NamedTuple, Self
 
 from xsent import __version__
-from xsent.config_checks import check_share, is_number
+from xsent.config_checks import check_share, is_number, suggestion
 from xsent.text.noise.lexicons import bundled, from_folder
 from xsent.text.noise.mixtures import MIX_ALL, REGISTRY, TRANSFORMATIONS, Mixture, Plan, Step, step_rng
 from xsent.text.word_lists import load_sections
@@ -57,7 +57,8 @@ class Noiser:
     def __post_init__(self) -> None:
         if self.transform not in (MIX_ALL, *TRANSFORMATIONS):
             names = ", ".join(TRANSFORMATIONS)
-            raise ValueError(f"noise.transform {self.transform!r}: expected {MIX_ALL} or one of {names}")
+            nearest = suggestion(str(self.transform), TRANSFORMATIONS)
+            raise ValueError(f"noise.transform {self.transform!r}: expected {MIX_ALL} or one of {names}{nearest}")
         if not isinstance(self.seed, int) or isinstance(self.seed, bool):
             raise ValueError(f"noise.seed={self.seed!r}: expected a whole number")
         if self.reference_rng and not 0 <= self.seed < 2**32:
