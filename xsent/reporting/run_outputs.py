@@ -12,9 +12,9 @@ from xsent.atomic import write_text
 from xsent.evaluation.evaluator import Evaluation
 from xsent.reporting.metrics import write_metrics_json
 from xsent.reporting.secrets import redact
-from xsent.reporting.tables.published import published_markdown, published_tables, published_terminal
+from xsent.reporting.tables.published import published_markdown, published_tables
 from xsent.reporting.tables.results import details_csv, grid, results_csv
-from xsent.reporting.tables.table import markdown_table, terminal_table
+from xsent.reporting.tables.table import compact_table, markdown_table, terminal_table
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def report_results(
     if tables := published_tables(config["published"], metrics):
         write_text(folder / "published.md", "\n".join(map(published_markdown, tables)))
         for table in tables:
-            console.print("", table.label, published_terminal(table), sep="\n")
+            console.print("", table.label, compact_table(table), sep="\n")
     if scored.charts:
         from xsent.reporting.plots.charts import draw_charts
 

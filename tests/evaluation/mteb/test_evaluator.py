@@ -234,6 +234,5 @@ def test_a_run_writes_the_published_table_with_our_row(tmp_path: Path) -> None:
     write(root, URLS, test=[{"sent1": ["0", "0"], "sent2": ["10", "50"], "labels": [1, 0]}])
     metrics = evaluate(config("evaluate", tmp_path, "encoder=tiny", "evaluator=ugc_mteb", f"evaluator.root={root}"))
     assert {name.split("/")[3] for name in metrics} == {*TASKS, URLS}
-    ours = (tmp_path / "run" / "published.md").read_text().splitlines()[-1]
-    assert ours.startswith("| **ours** |")
-    assert ours.count("**") == 10
+    text = (tmp_path / "run" / "published.md").read_text()
+    assert text.count(" ours |") == 4

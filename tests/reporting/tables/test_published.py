@@ -15,7 +15,8 @@ from tests.helpers import config
 from xsent.evaluation.charts import Histogram, Panel
 from xsent.evaluation.evaluator import Evaluation
 from xsent.reporting.run_outputs import report_results
-from xsent.reporting.tables.published import published_markdown, published_tables, published_terminal
+from xsent.reporting.tables.published import published_markdown, published_tables
+from xsent.reporting.tables.table import Table, compact_table
 
 TABLE: dict[str, Any] = {
     "title": "Table I",
@@ -28,49 +29,86 @@ METRICS = {"test/pawsx/original/intra/accuracy": 70.123, "test/pawsx/original/me
 SEVERAL = {**TABLE, "ours": {"teacher": "teacher_", "student": ""}}
 TEACHER = {"test/pawsx/original/mean/teacher_accuracy": 65.0}
 MEANING = {"test/pawsx/meaning/mean/accuracy": 60.0}
-ORIGINAL_ROW = ["ours", "", "70.12", "71.50"]
+
+
+def texts(table: Table) -> list[list[str]]:
+    """Header in one line, and rows."""
+    return [[" ".join(name.split()) for name in table.header], *(row.texts for row in table.rows)]
 
 
 @pytest.mark.parametrize(
     ("config", "metrics", "expected"),
     [
-        pytest.param(TABLE, METRICS, [ORIGINAL_ROW], id="one space"),
-        pytest.param(TABLE, {"test/pawsx/mean/accuracy": 50.0}, [["ours", "", "", "50.00"]], id="no spaces"),
         pytest.param(
             TABLE,
-            METRICS | MEANING,
-            [["ours, original", "", "70.12", "71.50"], ["ours, meaning", "", "", "60.00"]],
-            id="a row for each space",
+            METRICS,
+            [
+                ["", "size", "intra paper", "ours", "diff.", "mean paper", "ours", "diff."],
+                ["mBERT", "177M", "", "70.12", "", "87.2", "71.50", "-15.70"],
+                ["LaBSE", "471M", "78.3", "70.12", "-8.18", "79.3", "71.50", "-7.80"],
+            ],
+            id="one space",
         ),
-        pytest.param(TABLE, METRICS | TEACHER, [ORIGINAL_ROW], id="a table without rows of its own"),
+        pytest.param(
+            TABLE,
+            {"test/pawsx/intra/accuracy": 50.0},
+            [
+                ["", "size", "intra paper", "ours", "diff."],
+                ["mBERT", "177M", "", "50.00", ""],
+                ["LaBSE", "471M", "78.3", "50.00", "-28.30"],
+            ],
+            id="no spaces, and a column that was not measured",
+        ),
         pytest.param(
             SEVERAL,
             METRICS | TEACHER,
-            [["ours, teacher", "", "", "65.00"], ["ours, student", "", "70.12", "71.50"]],
-            id="a row for each prefix",
-        ),
-        pytest.param(SEVERAL, METRICS, [["ours, student", "", "70.12", "71.50"]], id="no figures of a teacher"),
-        pytest.param(SEVERAL, TEACHER, [["ours, teacher", "", "", "65.00"]], id="no figures of a student"),
-        pytest.param(
-            SEVERAL,
-            METRICS | TEACHER | MEANING,
             [
-                ["ours, teacher", "", "", "65.00"],
-                ["ours, student, original", "", "70.12", "71.50"],
-                ["ours, student, meaning", "", "", "60.00"],
+                ["", "size", "intra paper", "ours, student", "diff. of student"],
+                ["mBERT", "177M", "", "70.12", ""],
+                ["LaBSE", "471M", "78.3", "70.12", "-8.18"],
             ],
-            id="a row for each prefix and space",
+            id="columns for each prefix, continued in another table",
+        ),
+        pytest.param(
+            {**TABLE, "columns": {"mean": "pawsx/mean/accuracy"}, "rows": {"LaBSE": {"mean": "79.3*"}}},
+            METRICS | MEANING,
+            [
+                ["", "mean paper", "ours, original", "diff. of original", "ours, meaning", "diff. of meaning"],
+                ["LaBSE", "79.3*", "71.50", "-7.80", "60.00", "-19.30"],
+            ],
+            id="columns for each space, and a mark of significance",
         ),
     ],
 )
-def test_our_rows_are_the_last_under_the_papers_headers(
+def test_a_row_is_a_method_of_the_paper_with_ours_and_the_difference(
     config: dict[str, Any], metrics: dict[str, float], expected: list[list[str]]
 ) -> None:
-    (table,) = published_tables([config], metrics)
-    assert table.header == ["", "size", "intra", "mean"]
-    papers = [["mBERT", "177M", "", "87.2"], ["LaBSE", "471M", "78.3", "79.3"]]
-    assert [row.texts for row in table.rows] == [*papers, *expected]
-    assert [row.bold for row in table.rows] == [False, False, *[True] * len(expected)]
+    assert texts(published_tables([config], metrics)[0]) == expected
+
+
+def test_the_columns_of_a_wide_table_are_continued_within_eighty_characters() -> None:
+    languages = [f"l{number}" for number in range(36)]
+    columns = {language: f"tatoeba/{language}/accuracy" for language in languages}
+    rows = {f"method {number}": dict.fromkeys(languages, 99.25) for number in range(4)}
+    metrics = {f"test/tatoeba/original/{language}/accuracy": 100.0 for language in languages}
+    tables = published_tables([{"title": "Table 3", "columns": columns, "rows": rows}], metrics)
+    assert len(tables) == 12  # three languages in a line
+    assert tables[0].label == "Table 3 (1 of 12)"
+    console = Console(width=200, record=True, file=io.StringIO())
+    for table in tables:
+        console.print(compact_table(table))
+    assert max(len(line.rstrip()) for line in console.export_text().splitlines()) <= 80
+
+
+def test_a_mean_of_some_columns_stands_beside_the_papers_of_the_same() -> None:
+    columns = {name: f"tatoeba/{name}/accuracy" for name in ("deu", "fra", "ita", "mean")}
+    table = {"title": "T", "columns": columns, "rows": {"LaBSE": {"deu": 90.0, "fra": 80.0, "ita": 10.0, "mean": 60.0}}}
+    metrics = {f"test/tatoeba/{name}/accuracy": value for name, value in {"deu": 80, "fra": 60, "mean": 70}.items()}
+    *_, last = published_tables([table], metrics)
+    assert "mean: of deu, fra on both sides" in last.label
+    assert texts(last)[-1][-3:] == ["85.00", "70.00", "-15.00"]
+    *_, last = published_tables([table], metrics | {"test/tatoeba/ita/accuracy": 70.0})
+    assert texts(last)[-1][-3:] == ["60.0", "70.00", "+10.00"]
 
 
 def test_a_table_without_any_figure_of_ours_is_left_out() -> None:
@@ -81,26 +119,22 @@ def test_a_table_without_any_figure_of_ours_is_left_out() -> None:
 
 def test_a_header_that_only_rows_have_is_a_column_of_the_papers() -> None:
     (table,) = published_tables([{**TABLE, "rows": {"mT5": {"year": 2021, "mean": 87.7}}}], METRICS)
-    assert table.header == ["", "size", "intra", "mean", "year"]
-    assert [row.texts for row in table.rows] == [["mT5", "", "", "87.7", "2021"], [*ORIGINAL_ROW, ""]]
+    assert texts(table)[0][:3] == ["", "size", "year"]
+    assert texts(table)[1][:3] == ["mT5", "", "2021"]
 
 
-@pytest.mark.parametrize("columns", [3, 9], ids=["as it is", "transposed"])
-def test_markdown_and_terminal_show_the_same_texts(columns: int) -> None:
-    unmeasured = {f"column {number}": None for number in range(columns - 3)}
-    (table,) = published_tables([{**TABLE, "columns": TABLE["columns"] | unmeasured}], METRICS)
+def test_markdown_and_terminal_show_the_same_texts() -> None:
+    (table,) = published_tables([TABLE], {"test/pawsx/mean/accuracy": 71.5})
     text = published_markdown(table)
-    if not unmeasured:
-        assert text == (
-            "## Table I\n\n"
-            "|  | size | intra | mean |\n| --- | --- | ---: | ---: |\n"
-            "| mBERT | 177M |  | 87.2 |\n| LaBSE | 471M | 78.3 | 79.3 |\n"
-            "| **ours** |  | **70.12** | **71.50** |\n"
-        )
+    assert text == (
+        "## Table I\n\n"
+        "|  | size | mean paper | ours | diff. |\n| --- | --- | ---: | ---: | ---: |\n"
+        "| mBERT | 177M | 87.2 | 71.50 | -15.70 |\n| LaBSE | 471M | 79.3 | 71.50 | -7.80 |\n"
+    )
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(published_terminal(table))
+    console.print(compact_table(table))
     output = console.export_text()
-    for cell in (cell for row in [table.header, *(row.texts for row in table.rows)] for cell in row):
+    for cell in (cell for row in texts(table)[1:] for cell in row):
         assert cell in output
         assert cell in text
 
@@ -112,7 +146,7 @@ def test_a_run_leaves_the_papers_tables_and_the_charts(tmp_path: Path, caplog: p
     papers = {"pawsx/original/mean/accuracy": 79.3}
     with caplog.at_level(logging.INFO):
         report_results(scored, config={"expected": papers, "published": [TABLE]}, about={}, folder=tmp_path, show=False)
-    assert "| **ours** |  |  | **71.50** |" in (tmp_path / "published.md").read_text()
+    assert "| LaBSE | 471M | 79.3 | 71.50 | -7.80 |" in (tmp_path / "published.md").read_text()
     assert sorted(path.name for path in (tmp_path / "charts").iterdir()) == ["h.csv", "h.png"]
     assert (tmp_path / "tables" / "pawsx_items.csv").read_text() == 'id,text,right\n7,"a ""b"", c",\n8,,1\n'
     assert caplog.messages == [f"charts: {tmp_path / 'charts'}", f"tables: {tmp_path / 'tables'} (pawsx_items)"]

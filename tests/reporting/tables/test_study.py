@@ -4,6 +4,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from xsent.reporting.tables.study import Figure, figures, missing_notes, report_study, study_markdown, study_tables
 
 PAPER: dict[str, Any] = {
@@ -31,7 +33,7 @@ def test_ours_is_the_mean_of_the_seeds_beside_the_paper() -> None:
     assert meaning.ours == 92.0
     assert math.isclose(meaning.deviation or 0, math.sqrt(8))  # of 90 and 94: sqrt((4 + 4) / 1)
     assert meaning.paper == 97.0
-    assert "92.00 ± 2.83 (97.00, -5.00)" in markdown(results)
+    assert "| meat | 97.00 | 92.00 ± 2.83 | -5.00 |" in markdown(results)
 
 
 def test_an_encoder_stands_beside_the_one_that_the_paper_says_or_alone() -> None:
@@ -45,8 +47,9 @@ def test_an_encoder_stands_beside_the_one_that_the_paper_says_or_alone() -> None
 def test_the_original_vectors_have_one_column_whatever_the_objectives() -> None:
     results = figures([cell("labse", "dream", 1, 90.0), cell("labse", "meat", 1, 90.0)], PAPER)
     text = markdown(results)
-    assert "| deu | 90.00 (99.00, -9.00) |\n" in text
-    assert "| deu | 90.00 | 90.00 (97.00, -7.00) |\n" in text
+    assert "|  | deu paper | ours | diff. |\n" in text
+    assert "| original | 99.00 | 90.00 | -9.00 |\n" in text
+    assert "| dream |  | 90.00 |  |\n| meat | 97.00 | 90.00 | -7.00 |\n" in text
 
 
 def test_what_was_not_measured_is_a_dash_and_not_a_number(tmp_path: Path) -> None:
@@ -54,7 +57,7 @@ def test_what_was_not_measured_is_a_dash_and_not_a_number(tmp_path: Path) -> Non
     failed = {"encoder": "laser2", "objective": "meat", "seed": 1, "error": "no files"}
     results = figures([undefined, failed], PAPER)
     assert all(figure.ours is None for figure in results)
-    assert "| deu | - (97.00) |" in markdown(results)
+    assert "| meat | 96.00 | - |  | 97.00 | - |  |" in markdown(results)
     report_study([undefined, failed], {"title": "title", "paper": PAPER}, folder=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv", "table.md"]
     assert "labse,meat,meaning,tatoeba/deu/accuracy,0,,,LaBSE,97.0,,\n" in (tmp_path / "table.csv").read_text()
@@ -73,8 +76,26 @@ def test_an_average_over_fewer_items_stands_beside_the_papers_over_the_same() ->
     }
     partial = {"encoder": "labse", "objective": "meat", "seed": 1, "metrics": metrics, "missing": {"sts": ["fra-eng"]}}
     text = markdown(figures([partial], paper), missing_notes([partial]))
-    assert "| mean | 45.00 (70.00, -25.00, 2 of 3) |" in text  # of 80 and 60, not of all three
-    assert "| fra-eng | - (70.00) |" in text
+    assert (
+        "| meat | 70.00 (2 of 3) | 45.00 | -25.00 | 80.00 | 50.00 | -30.00 |" in text
+    )  # of 80 and 60, not of all three
+    assert "fra-eng paper" not in text
     assert "sts: no files of fra-eng; our averages are over the others." in text
     metrics["sts/meaning/fra-eng/spearman"] = 45.0
-    assert "| mean | 45.00 (70.00, -25.00) |" in markdown(figures([partial], paper))
+    assert "| meat | 70.00 | 45.00 | -25.00 | 80.00 |" in markdown(figures([partial], paper))
+
+
+def test_a_subset_of_the_languages_is_noted_and_averages_are_over_it_on_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    languages = ["deu", "fra", "ita", "spa", "por", "nld", "ron", "mean"]
+    paper = {**PAPER, "metrics": [f"tatoeba/{language}/accuracy" for language in languages]}
+    paper["values"] = {"LaBSE": {"meat": {"meaning": [90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 60.0]}}}
+    metrics = {f"tatoeba/meaning/{item}/accuracy": value for item, value in {"deu": 90, "fra": 70, "mean": 80}.items()}
+    cell = {"encoder": "labse", "objective": "meat", "seed": 1, "metrics": metrics}
+    report_study([cell], {"title": "title", "paper": paper}, folder=tmp_path)
+    text = (tmp_path / "table.md").read_text()
+    assert "tatoeba: 2 of 7 items were measured; averages are over these, ours and the paper's." in text
+    assert "| meat | 85.00 (2 of 7) | 80.00 | -5.00 | 90.00 | 90.00 | +0.00 |" in text
+    output = capsys.readouterr().out
+    assert max(len(line) for line in output.splitlines() if "meat" in line) <= 80

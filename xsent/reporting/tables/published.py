@@ -1,51 +1,77 @@
-"""Tables of a paper with our results as their last rows; for terminal and Markdown."""
+"""Tables of a paper: a row per method, its figures, ours and the difference; for terminal and Markdown."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import rich.table
+from xsent.reporting.tables.results import decimals, value_cell
+from xsent.reporting.tables.table import Cell, Column, Table, column_tables, figure_columns, markdown_table
 
-from xsent.reporting.tables.results import value_cell
-from xsent.reporting.tables.table import Cell, Row, Table, markdown_table, terminal_table, text_row
-
-SINGLE_ROW = {"": ""}  # one row of ours, metrics without a prefix
-WIDE = 8  # columns; the terminal shows a wider table transposed
+SINGLE = {"": ""}  # one kind of figures of ours, metrics without a prefix
+NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")  # a printed figure begins with it; marks of significance may follow
 
 
 def published_tables(config: Sequence[Mapping[str, Any]], metrics: Mapping[str, float]) -> list[Table]:
-    """Fill the tables of a config's ``published`` with our figures; tables and rows without any are left out.
+    """Fill the tables of a config's ``published`` with our figures; tables and columns without any are left out.
 
-    Our rows are the last of a table and bold: one for each space.
+    A table has a row for each of the paper's methods. A column that we measured becomes the paper's figure and, for
+    each space, ours and the difference. Wide tables are continued (``column_tables``). Where we measured only some of
+    the columns that a mean averages, the paper's mean is that of the same columns.
 
     Args:
         config: tables of ``title``, ``columns`` (header -> our metric without ``test/`` and space, or None), ``rows``
             (name -> header -> the paper's value) and optionally ``ours`` (name -> prefix of the last part of the
-            metrics in that row: ``teacher_`` puts ``ugc/rocsmt/teacher_xsim`` in the column ``ugc/rocsmt/xsim``).
+            metrics: ``teacher_`` puts ``ugc/rocsmt/teacher_xsim`` beside ``ugc/rocsmt/xsim``).
         metrics: ours, ``test/<evaluator>[/<space>]/<item>/<metric>``.
     """
-    tables = [_filled(table, metrics) for table in config]
-    return [table for table in tables if table.rows[-1:] and table.rows[-1].bold]
+    return [filled for table in config for filled in _filled(table, metrics)]
 
 
-def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> Table:
+def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> list[Table]:
     printed: Mapping[str, Mapping[str, object]] = table["rows"]
-    # A header that only rows have becomes a column without our figures.
-    columns: dict[str, str | None] = table["columns"] | {
-        header: None for row in printed.values() for header in row if header not in table["columns"]
-    }
-    rows = [text_row([name, *(str(row.get(header, "")) for header in columns)]) for name, row in printed.items()]
-    for name, prefix in table.get("ours", SINGLE_ROW).items():
-        label = f"ours, {name}" if name else "ours"
-        by_column = [{} if metric is None else _by_space(metric, prefix, metrics) for metric in columns.values()]
-        spaces = list(dict.fromkeys(space for names in by_column for space in names))
-        for space in spaces:
-            cells = [
-                value_cell(names[space], metrics[names[space]]) if space in names else Cell("") for names in by_column
+    columns: Mapping[str, str | None] = table["columns"]
+    facts = [header for header, metric in columns.items() if metric is None]
+    facts += [header for row in printed.values() for header in row if header not in columns and header not in facts]
+    labels = {header: _ours(metric, table.get("ours", SINGLE), metrics) for header, metric in columns.items() if metric}
+    measured = [header for header, ours in labels.items() if ours]
+    if not measured:
+        return []
+    notes: list[str] = []
+    groups = [[_fact(header, printed) for header in dict.fromkeys(facts)]] if facts else []
+    for header in measured:
+        paper = [str(row.get(header, "")) for row in printed.values()]
+        parts = _parts_of_mean(columns, header)
+        measured_parts = [each for each in parts if each in measured]
+        if 0 < len(measured_parts) < len(parts):
+            paper = [_mean([str(row.get(each, "")) for each in measured_parts]) for row in printed.values()]
+            notes.append(f"{header}: of {', '.join(measured_parts)} on both sides")
+        group = {"paper": [Cell(text) for text in paper]}
+        for label, metric in labels[header].items():
+            figure = metrics[metric]
+            cells = [value_cell(metric, figure)] * len(paper)
+            group[f"ours, {label}" if label else "ours"] = cells
+            group[f"diff. of {label}" if label else "diff."] = [
+                Cell(_difference(metric, figure, text)) for text in paper
             ]
-            rows.append(Row([Cell(f"{label}, {space}" if len(spaces) > 1 else label), *cells], bold=True))
-    measured = [False, *(metric is not None for metric in columns.values())]
-    return Table(table["title"], ["", *columns], rows, len(rows), "published.md", measured)
+        groups.append(figure_columns(header, group))
+    title = table["title"] + (f" ({'; '.join(notes)})" if notes else "")
+    return column_tables(title, list(printed), groups, source="published.md")
+
+
+def _fact(header: str, printed: Mapping[str, Mapping[str, object]]) -> Column:
+    return Column(header, [Cell(str(row.get(header, ""))) for row in printed.values()], is_measured=False)
+
+
+def _ours(metric: str, prefixes: Mapping[str, str], metrics: Mapping[str, float]) -> dict[str, str]:
+    """Full names of our metrics for a column, by label: name of the prefix, and the space where there are several."""
+    by_prefix = {name: _by_space(metric, prefix, metrics) for name, prefix in prefixes.items()}
+    has_spaces = len({space for names in by_prefix.values() for space in names}) > 1
+    return {
+        ", ".join(filter(None, [name, space if has_spaces else ""])): full_name
+        for name, names in by_prefix.items()
+        for space, full_name in names.items()
+    }
 
 
 def _by_space(metric: str, prefix: str, metrics: Mapping[str, float]) -> dict[str, str]:
@@ -56,22 +82,30 @@ def _by_space(metric: str, prefix: str, metrics: Mapping[str, float]) -> dict[st
     return {match[1] or "": name for name, match in matches.items() if match}
 
 
-def published_terminal(table: Table) -> rich.table.Table:
-    """Table for a terminal, without its title."""
-    papers, ours = [row for row in table.rows if not row.bold], [row for row in table.rows if row.bold]
-    if len(table.header) <= WIDE + 1:
-        terminal = terminal_table(table.header, papers, ours)
-        for column, is_measured in zip(terminal.columns, table.measured, strict=True):
-            column.justify = "right" if is_measured else "left"
-        return terminal
-    names, *lines = zip(table.header, *(row.texts for row in table.rows), strict=True)
-    terminal = terminal_table(names, [text_row(line) for line in lines])
-    for column in terminal.columns[1 + len(papers) :]:
-        column.style = "bold"
-    return terminal
+def _parts_of_mean(columns: Mapping[str, str | None], header: str) -> list[str]:
+    """Headers of the columns that a column of means averages; [] for another column."""
+    evaluator, item, kind = (columns[header] or "//").split("/")[:3]
+    if item != "mean":
+        return []
+    names = {each: metric.split("/") for each, metric in columns.items() if metric and each != header}
+    return [each for each, words in names.items() if words[0] == evaluator and words[-1] == kind]
+
+
+def _mean(texts: Sequence[str]) -> str:
+    numbers = [_number(text) for text in texts]
+    return "" if None in numbers else f"{sum(filter(None, numbers)) / len(numbers):.2f}"
+
+
+def _difference(metric: str, ours: float, paper: str) -> str:
+    number = _number(paper)
+    return "" if number is None or not math.isfinite(ours) else f"{ours - number:+.{decimals(metric)}f}"
+
+
+def _number(text: str) -> float | None:
+    match = NUMBER.match(text)
+    return float(match[0]) if match else None
 
 
 def published_markdown(table: Table) -> str:
     """Title and table in Markdown."""
-    rows = [[f"**{text}**" if row.bold and text else text for text in row.texts] for row in table.rows]
-    return f"## {table.label}\n\n" + markdown_table(table.header, rows, table.measured)
+    return f"## {table.label}\n\n" + markdown_table(table.header, [row.texts for row in table.rows], table.measured)

@@ -1,4 +1,4 @@
-"""Table of a study: a column per objective, a row per metric, the paper's figure beside ours."""
+"""Tables of a study: a row per objective; per metric the paper's figure, ours and the difference."""
 
 import logging
 import math
@@ -10,15 +10,23 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from xsent.atomic import write_text
-from xsent.reporting.tables.table import Cell, Row, Table, csv_text, markdown_table, terminal_table
+from xsent.reporting.tables.table import (
+    Cell,
+    Table,
+    column_tables,
+    compact_table,
+    csv_text,
+    figure_columns,
+    markdown_table,
+)
 
 log = logging.getLogger(__name__)
 
 SPACES = ("original", "meaning", "language")  # the order of the tables
 AVERAGES = ("mean", "eng-xx", "xx-eng")  # items that average the other items of their evaluator
 LEGEND = (
-    "Ours, beside it the paper's figure and the difference; ± is the standard deviation over seeds. Where some of a"
-    " table's items were not measured, the paper's average is that of the same items, and it says how many."
+    "The paper's figure, ours and the difference; ± is the standard deviation over seeds. Where some of a table's"
+    " items were not measured, the paper's average is that of the same items, and it says how many."
 )
 
 
@@ -47,13 +55,13 @@ def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *
     """
     results = figures(cells, study["paper"])
     if results:
-        notes, tables = missing_notes(cells), study_tables(results)
+        notes, tables = [*missing_notes(cells), *subset_notes(results)], study_tables(results)
         write_text(folder / "table.csv", csv_text([Figure._fields, *results]))
         write_text(folder / "table.md", study_markdown(tables, study["title"], notes))
         console = Console()
         console.print("\n" + "\n".join([study["title"], LEGEND, *notes]) + "\n")
         for table in tables:
-            console.print(terminal_table(table.header, table.rows, title=table.label))
+            console.print("", table.label, compact_table(table), sep="\n")
         log.info("table: %s, %s", folder / "table.md", folder / "table.csv")
     failed = sum("error" in cell for cell in cells)
     log.info("%d of %d cells are done; each has its figures under its own folder", len(cells) - failed, len(cells))
@@ -118,18 +126,28 @@ def missing_notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def subset_notes(results: Sequence[Figure]) -> list[str]:
+    """Averages over some of a table's items, a line per evaluator."""
+    partial = {figure.metric.split("/")[0]: figure.averaged_items for figure in results if figure.averaged_items}
+    return [
+        f"{name}: {count} items were measured; averages are over these, ours and the paper's."
+        for name, count in partial.items()
+    ]
+
+
 def study_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = ()) -> str:
-    """The tables in Markdown, the paper's figures in brackets."""
+    """The tables in Markdown."""
     parts = [f"# {title}\n", " ".join([LEGEND, *notes]) + "\n"]
     for table in tables:
-        rows = [[f"{cell.text} ({cell.note})" if cell.note else cell.text for cell in row.cells] for row in table.rows]
-        parts += [f"## {table.label}\n", markdown_table(table.header, rows)]
+        parts += [f"## {table.label}\n", markdown_table(table.header, [row.texts for row in table.rows])]
     return "\n".join(parts)
 
 
 def study_tables(results: Sequence[Figure]) -> list[Table]:
-    """A table for each encoder and space with any figure: a column per objective and a row per metric."""
+    """Tables of each encoder and space with any figure: a row per objective, and per metric the paper's figure, ours
+    and the difference, averages first. Metrics that none of the objectives has are left out, unless all are."""
     labels = _labels(list(dict.fromkeys(figure.metric for figure in results)))
+    metrics = sorted(labels, key=lambda metric: metric.split("/")[1] not in AVERAGES)
     tables = []
     for encoder, space in dict.fromkeys((figure.encoder, figure.space) for figure in results):
         chosen = [figure for figure in results if (figure.encoder, figure.space) == (encoder, space)]
@@ -139,13 +157,16 @@ def study_tables(results: Sequence[Figure]) -> list[Table]:
         if space == "original":  # the same for all of them
             objectives = objectives[:1]
         by_cell = {(figure.metric, figure.objective): figure for figure in chosen}
-        rows = [
-            Row([Cell(label), *(_cell(by_cell[metric, objective]) for objective in objectives)])
-            for metric, label in labels.items()
-        ]
+        groups = []
+        measured = {figure.metric for figure in chosen if figure.ours is not None}
+        for metric in (metric for metric in metrics if metric in measured or not measured):
+            figures = [by_cell[metric, objective] for objective in objectives]
+            texts = zip(*map(_texts, figures), strict=True)
+            columns = zip(("paper", "ours", "diff."), (list(map(Cell, column)) for column in texts), strict=True)
+            groups.append(figure_columns(labels[metric], dict(columns)))
         heading = f"{encoder}, {space} vectors, beside the paper's {chosen[0].paper_encoder}"
-        header = ["", *([""] if space == "original" else objectives)]
-        tables.append(Table(heading, header, rows, len(rows), "table.csv"))
+        names = ["original"] if space == "original" else objectives
+        tables += column_tables(heading, names, groups, source="table.csv")
     return tables
 
 
@@ -161,11 +182,12 @@ def _labels(metrics: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _cell(figure: Figure) -> Cell:
-    """Our figure, beside it the paper's."""
+def _texts(figure: Figure) -> tuple[str, str, str]:
+    """The paper's figure, ours and the difference."""
     ours = "-" if figure.ours is None else f"{figure.ours:.2f}"
     if figure.deviation is not None:
         ours += f" ± {figure.deviation:.2f}"
     paper = "" if figure.paper is None else f"{figure.paper:.2f}"
-    difference = "" if figure.difference is None else f"{figure.difference:+.2f}"
-    return Cell(ours, note=", ".join(filter(None, [paper, difference, figure.averaged_items])))
+    if figure.paper is not None and figure.averaged_items:
+        paper += f" ({figure.averaged_items})"
+    return paper, ours, "" if figure.difference is None else f"{figure.difference:+.2f}"
