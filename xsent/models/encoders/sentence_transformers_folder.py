@@ -127,10 +127,16 @@ class FolderWriter:
     folder: Path  # exists; holds the first module itself, and the others in subfolders
     modules: list[tuple[str, str]] = field(default_factory=list)  # path and kind
 
-    def add_transformer(self, max_length: int) -> None:
-        """Add a transformer, whose own files transformers writes, truncating after ``max_length`` tokens."""
+    def add_transformer(self, max_length: int, *, without_pooler: bool) -> None:
+        """Add a transformer, whose own files transformers writes, truncating after ``max_length`` tokens.
+
+        ``without_pooler``: transformers is not to make one up, with random weights and a warning.
+        """
         self.modules.append(("", "Transformer"))
-        _write_json(self.folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
+        options: dict[str, object] = {"max_seq_length": max_length, "do_lower_case": False}
+        if without_pooler:
+            options["model_args"] = {"add_pooling_layer": False}
+        _write_json(self.folder / "sentence_bert_config.json", options)
 
     def add_static(self, vectors: Tensor, tokenizer: Tokenizer) -> None:
         """Add a table of vectors (V, D) and the tokenizer that gives its rows."""

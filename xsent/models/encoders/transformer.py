@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import inspect
 import json
 import logging
 from collections.abc import Iterator, Sequence
@@ -146,11 +147,14 @@ class SentenceEncoder(PooledEncoder):
         transformer: Any = self.transformer
         if any(value.dtype != torch.float32 for value in transformer.parameters()):
             transformer = copy.deepcopy(transformer).float()
-        transformer.save_pretrained(writer.folder)
+        with quiet_transformers():
+            transformer.save_pretrained(writer.folder)
         tokenizer = copy.deepcopy(self.tokenizer)
         tokenizer.padding_side = "right"  # as in `collate`
         tokenizer.save_pretrained(writer.folder)
-        writer.add_transformer(self.max_length)
+        has_option = "add_pooling_layer" in inspect.signature(type(transformer)).parameters
+        without_pooler = has_option and POOLER not in self.pooling
+        writer.add_transformer(self.max_length, without_pooler=without_pooler)
         size = self.transformer.config.hidden_size
         if self.token_projection is not None:
             writer.add_dense(self.token_projection, nn.Identity(), TOKENS)
