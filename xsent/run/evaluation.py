@@ -23,6 +23,7 @@ from xsent.run.loading import check_source, load_model
 from xsent.run.start import Command, read_record, started
 
 if TYPE_CHECKING:
+    from xsent.evaluation.charts import Chart
     from xsent.evaluation.evaluator import Evaluation, Evaluator
 
 log = logging.getLogger(__name__)
@@ -156,9 +157,18 @@ def report(
     encoder = getattr(embedder, "encoder", embedder)  # of the heads or of a recipe
     pooling = encoder.settings()["pooling"]
     conditions = {"encoder": encoder.name, "pooling": pooling if isinstance(pooling, str) else "+".join(pooling)}
-    scored = scored._replace(details=[{**conditions, **row} for row in scored.details])
+    details = [{**conditions, **row} for row in scored.details]
+    scored = scored._replace(
+        details=details, charts=[_with_heading(chart, about["columns"]) for chart in scored.charts]
+    )
     seconds = {"seconds": time.perf_counter() - start}
     report_results(scored, config=config, about={**about, **seconds}, folder=folder, show=show)
+
+
+def _with_heading(chart: Chart, columns: Mapping[str, str]) -> Chart:
+    """The chart of a space with the heading of its column in the title, which ends with the space."""
+    title, comma, space = chart.title.rpartition(", ")
+    return chart._replace(title=title + comma + columns.get(space, space))
 
 
 def check_pictures(pictures: Mapping[str, Any]) -> None:

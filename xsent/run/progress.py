@@ -13,7 +13,7 @@ from xsent.recipes.base import Recipe
 
 log = logging.getLogger(__name__)
 
-MEASURED = 20  # steps that the time left is estimated from
+MEASURED, MAX_SECONDS = 20, 30  # steps that the time left is estimated from; fewer if they take longer
 LEFT_OUT = 3  # steps before them, which are slower
 
 
@@ -36,6 +36,7 @@ class RunLog(Callback):
     def __init__(self) -> None:
         self._first = 0  # steps before this process
         self._started = 0.0
+        self._is_told = False  # how long it takes
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, Recipe)
@@ -48,12 +49,15 @@ class RunLog(Callback):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         assert isinstance(pl_module, Recipe)
-        done = pl_module.batches_seen - self._first
-        if done == LEFT_OUT:
-            self._started = time.perf_counter()
+        measured, now = pl_module.batches_seen - self._first - LEFT_OUT, time.perf_counter()
+        if measured == 0:
+            self._started = now
         total = total_batches(trainer, pl_module)
-        if done == LEFT_OUT + MEASURED and total is not None and trainer.is_global_zero:
-            speed = MEASURED / (time.perf_counter() - self._started)
+        if measured < 1 or self._is_told or total is None or not trainer.is_global_zero:
+            return
+        if measured == MEASURED or now - self._started > MAX_SECONDS:
+            self._is_told = True
+            speed = measured / (now - self._started)
             left = total - pl_module.batches_seen
             log.info(
                 "%.3g steps per second: the remaining %s steps take at most about %s, validation and test not included",

@@ -3,12 +3,13 @@
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import yaml
 from hydra.core.hydra_config import HydraConfig
@@ -32,9 +33,21 @@ BEFORE_START = {COMMAND, "train.log", "evaluate.log", "rejects.tsv", "multirun.y
 FORMAT, TIME = "%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"
 
 
+class ScreenHandler(logging.StreamHandler[TextIO]):
+    """Writes to what ``sys.stderr`` is at the moment: above a progress bar, where one replaces it."""
+
+    @property
+    def stream(self) -> TextIO:
+        """The current ``sys.stderr``."""
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, value: TextIO) -> None: ...
+
+
 def log_to_screen() -> None:
     """Show messages of every package on stderr, unless something does so already."""
-    logging.basicConfig(level=logging.INFO, format=FORMAT, datefmt=TIME)
+    logging.basicConfig(level=logging.INFO, format=FORMAT, datefmt=TIME, handlers=[ScreenHandler()])
 
 
 class Command(NamedTuple):

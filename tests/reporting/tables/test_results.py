@@ -6,8 +6,8 @@ import io
 import pytest
 from rich.console import Console
 
+from xsent.reporting.tables.results import figure_text, results_csv
 from xsent.reporting.tables.results import grid as grid_of_cells
-from xsent.reporting.tables.results import results_csv
 from xsent.reporting.tables.table import markdown_table, terminal_table
 
 METRICS = {
@@ -92,3 +92,32 @@ def test_decimals_are_those_that_tell_figures_apart_and_p_values_and_buckets_are
     for_files = ["p_xsim", "sd_xsim", "levenshtein_0.9_to_1", "jaccard_0_to_0.3"]
     _, rows = grid({f"test/clsd/original/deu/{name}": 63.158 for name in [*texts, *for_files]}, {})
     assert rows == [[f"clsd deu {name}", text] for name, text in texts.items()]
+
+
+def test_figures_before_training_stand_in_front_of_those_of_what_was_trained() -> None:
+    metrics = {"test/tatoeba/original/deu/accuracy": 91.25, "test/tatoeba/original/mean/accuracy": 90.0}
+    before = {"test/tatoeba/original/deu/accuracy": None, "test/tatoeba/original/mean/accuracy": 80.5}
+    columns = {"original": "trained"}
+    header, rows = grid_of_cells(metrics, {}, before=before, columns=columns)
+    assert header == ["test", "before", "trained"]
+    assert [row.texts for row in rows] == [
+        ["tatoeba deu accuracy", "", "91.25"],
+        ["tatoeba mean accuracy", "80.50", "90.00"],
+    ]
+    text = figure_text("test/tatoeba/original/mean/accuracy", metrics, before=before, columns=columns)
+    assert text == "test tatoeba mean accuracy 80.50 -> 90.00"
+    assert results_csv(metrics, {}, before=before).splitlines()[0] == "metric,ours,paper,difference,before"
+
+
+@pytest.mark.parametrize(
+    ("names", "heading"),
+    [
+        (["tatoeba/language/mean/accuracy"], "language (lower is better)"),
+        (["xsim/language/mean/error"], "language (higher is better)"),
+        (["xsim/language/mean/error", "tatoeba/language/mean/accuracy"], "language (worse is intended)"),
+        (["language_probe/language/all/accuracy"], "language"),  # language vectors are to tell languages
+        (["tatoeba/meaning/mean/accuracy"], "meaning"),
+    ],
+)
+def test_a_column_of_language_vectors_says_which_direction_is_intended(names: list[str], heading: str) -> None:
+    assert grid({f"test/{name}": 50.0 for name in names}, {})[0] == ["test", heading]

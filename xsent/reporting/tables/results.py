@@ -139,9 +139,10 @@ def figure_text(
     split, evaluator, *_, item, kind = metric.split("/")
     names, texts = same_row(metric, metrics), []
     for name in names:
-        space = name.split("/")[2] if len(names) > 1 else ""
+        space = name.split("/")[2]
         figures = [value_cell(name, value).text for value in (before.get(name), metrics[name]) if value is not None]
-        texts.append(f"{columns.get(space, space)} {' -> '.join(figures)}{_intention([name])}".strip())
+        heading = f"{columns.get(space, space)} " if len(names) > 1 else ""
+        texts.append(heading + " -> ".join(figures) + _intention([name]))
     return f"{split} {evaluator} {item} {kind}{':' if len(names) > 1 else ''} {', '.join(texts)}"
 
 
