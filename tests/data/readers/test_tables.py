@@ -234,6 +234,8 @@ def test_a_folder_may_hold_all_formats(tmp_path: Path) -> None:
         ),
         ("en-de.tsv", "1\ta\tb\to\n", {}, r"en-de\.tsv:1: found 4 columns: expected 2 or 3.*data\.columns=\["),
         ("en-de.tsv", "", {}, r"en-de\.tsv:1: expected a row, found an empty file"),
+        ("en-de.csv", "Src,tgt,Label\na,b,0\n", {}, r"en-de\.csv:1: .*labels \(Label\); .*columns=\[Src,tgt\]"),
+        ("p.jsonl", '{"source": "a", "target": "b", "label": 1}\n', {}, r"p\.jsonl:1: .*found labels \(label\)"),
         ("en-de.jsonl", '{"en": "a", "de": "b"}\n', {}, r"en-de\.jsonl:1: .*found en, de; data\.columns=.*\[en,de\]"),
     ],
 )
@@ -243,3 +245,8 @@ def test_translations_that_cannot_be_read_say_the_way_out(
     with pytest.raises(ValueError, match=message) as caught:
         bitext(tmp_path, name, text, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_third_column_of_labels_in_translations_warns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert bitext(tmp_path, "en-de.tsv", "one\teins\t1\n")[0].origin == "1"
+    assert "column 3, 1, is read as the origin of pairs; data=labelled reads labels" in caplog.text

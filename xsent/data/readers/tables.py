@@ -17,7 +17,7 @@ from xsent.data.readers.rejects import RejectLedger
 log = logging.getLogger(__name__)
 
 SUFFIXES = (".tsv", ".csv", ".jsonl")  # or these with .gz; .txt and none are TSV
-# Names in headers and of JSON fields that need no `data.columns`; headers may be in any case.
+# Names in headers and of JSON fields, in any case, that need no `data.columns`.
 NAMES = {
     "source": ("source", "src", "sentence1", "sentence_1", "text1", "question1", "anchor"),
     "target": ("target", "tgt", "sentence2", "sentence_2", "text2", "question2", "positive"),
@@ -117,7 +117,10 @@ def _read_records(ledger: RejectLedger, name: str, lines: Numbered, columns: Col
         except json.JSONDecodeError as error:
             ledger.add(name, number, "expected a JSON object", f"{error.msg} in {text[:60]!r}")
             continue
-        cells = record_cells(record, columns)
+        try:
+            cells = record_cells(record, columns)
+        except ValueError as error:
+            raise ValueError(f"{name}:{number}: {error}") from None
         if cells is None:
             first = first or (number, record)
             ledger.add(name, number, f"expected texts {fields_wanted(columns)}", str(record)[:80])
@@ -239,7 +242,7 @@ def _layout_of_header(location: str, cells: Sequence[str], columns: Columns) -> 
     if "label" in roles and len(cells) in columns.widths and len(cells) > 2 and names[2].casefold() == "label":
         return _Layout(_padded(range(len(cells)), roles), len(cells))
     try:
-        positions = _recognised([name.casefold() for name in names], roles)
+        positions = _recognised(names, roles)
     except ValueError as error:
         raise ValueError(f"{location}: {error}") from None
     return None if None in positions[:2] else _Layout(tuple(positions), len(cells))
@@ -270,6 +273,8 @@ def _layout_of_row(location: str, cells: Sequence[str], columns: Columns) -> _La
     if width not in columns.widths:
         return None
     positions = _padded(range(width), roles)
+    if not has_labels and width > 2 and cells[2].strip().casefold() in LABELS:
+        log.warning("%s: column 3, %s, is read as the origin of pairs; data=labelled reads labels", location, cells[2])
     if has_labels and width > 2 and not is_label(cells[2]):
         labels = [position for position in range(width) if is_label(cells[position])]
         if width > 3 or len(labels) != 1:
@@ -284,18 +289,25 @@ def _recognised(names: Sequence[str], roles: Sequence[str]) -> list[int | None]:
     """Position of the known name of each role; all None without a source and a target.
 
     Raises:
-        ValueError: several names for a role, none of which is the role itself.
+        ValueError: several names for a role, none of which is the role itself; labels where none are read.
     """
     positions: list[int | None] = []
     for role in roles:
-        matching = [position for position, name in enumerate(names) if name in NAMES[role]]
-        exact = [position for position in matching if names[position] == role]
+        matching = [position for position, name in enumerate(names) if name.casefold() in NAMES[role]]
+        exact = [position for position in matching if names[position].casefold() == role]
         if len(positions) < 2 and not matching:
             return [None] * len(roles)
         if len(exact or matching) > 1:
             several = ", ".join(names[position] for position in exact or matching)
             raise ValueError(f"expected one column for the {role}, found {several}; data.columns=[...] selects one")
         positions.append((exact or matching)[0] if matching else None)
+    labels = [name for name in names if name.casefold() in ("label", "is_duplicate")]
+    if labels and "label" not in roles:
+        texts = ",".join(names[position] for position in positions[:2] if position is not None)
+        raise ValueError(
+            f"expected translations, found labels ({labels[0]}); data=labelled reads them, data.columns=[{texts}] takes"
+            " all pairs whatever their label"
+        )
     return positions
 
 
