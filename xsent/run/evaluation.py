@@ -159,7 +159,7 @@ def report(
     conditions = {"encoder": encoder.name, "pooling": pooling if isinstance(pooling, str) else "+".join(pooling)}
     details = [{**conditions, **row} for row in scored.details]
     scored = scored._replace(
-        details=details, charts=[_with_heading(chart, about["columns"]) for chart in scored.charts]
+        details=details, charts=[_with_heading(chart, about.get("columns", {})) for chart in scored.charts]
     )
     seconds = {"seconds": time.perf_counter() - start}
     report_results(scored, config=config, about={**about, **seconds}, folder=folder, show=show)
