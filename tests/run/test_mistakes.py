@@ -1,12 +1,17 @@
 """What users get wrong: exit status, one line that names the remedy, and nothing left on disk."""
 
 import logging
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.helpers import toy_bitext
+from tests.helpers import ROOT, toy_bitext
 from xsent.cli import main
 
 
@@ -39,7 +44,7 @@ TRAIN = [
     Mistake("recipe=oracle +recipe.optimizer.lrr=1", "has no option lrr; did you mean lr?"),
     Mistake("recipe=oracle recipe/oracle/objectiv=meat", "did you mean recipe/oracle/objective?"),
     Mistake("recipe=oracle recipe/paraphrase/loss=ams", "belongs to recipe=paraphrase, but recipe=oracle was chosen"),
-    Mistake("recipe=oracle objective=meat", "write recipe/"),
+    Mistake("recipe=oracle objective=meat", "write recipe/oracle/objective=..."),
     Mistake("recipe=oracle recipe.optimizer.lr=abc", "recipe.optimizer.lr=abc: expected a number"),
     Mistake("recipe=oracle recipe.optimizer.lr=nan", "recipe.optimizer.lr=nan: expected a number"),
     Mistake("recipe=oracle recipe.optimizer.lr=-1", "recipe.optimizer.lr=-1: expected a number of at least 0"),
@@ -92,6 +97,14 @@ EVALUATE = [
     Mistake("evaluator=tatoeba evaluator.root=EMPTY evaluator.k=0", "evaluator.k=0: expected an integer of at least 1"),
     Mistake("recipe=oracle evaluator=tatoeba evaluator.root=x", "recipe=oracle: no such key"),
 ]
+XSENT = [
+    Mistake("mien a b", "no command 'mien'; did you mean mine?"),
+    Mistake("mine BITEXT/en-de.tsv nope.tsv -o c.tsv", "nope.tsv", 1),
+    Mistake("mine a b -o c.tsv --treshold 1", "no option --treshold; did you mean --threshold?"),
+    Mistake("noise nope.txt -o out.txt", "nope.txt", 1),
+    Mistake("filter nope.tsv -o x.tsv --ckpt runs/taken", "nope.tsv", 1),
+    Mistake("compare runs/taken -o x.html", "expected two runs or more to compare, found 1", 1),
+]
 
 
 @pytest.fixture
@@ -125,6 +138,46 @@ def test_a_mistake_is_one_line_that_names_the_remedy_and_leaves_nothing(
     assert "\n" not in error
     assert status == mistake.status
     assert set(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("mistake", XSENT, ids=lambda mistake: mistake.command)
+def test_so_it_is_with_the_other_commands(
+    folder: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], mistake: Mistake
+) -> None:
+    before = set(folder.rglob("*"))
+    try:
+        status: object = main(mistake.command.split())
+    except SystemExit as end:
+        status = end.code
+    (error,) = errors(caplog) + capsys.readouterr().err.splitlines()
+    assert mistake.message in error
+    assert status == mistake.status
+    assert set(folder.rglob("*")) == before
+
+
+@pytest.mark.slow
+def test_a_process_fails_in_one_line_and_stops_at_ctrl_c_with_what_can_be_resumed(folder: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    options = ["recipe=oracle", "data.languages=[deu]", "cache_dir=cache", "name=stopped"]
+    for program in ([str(ROOT / "train.py")], ["-m", "xsent.cli", "train"]):
+        command = [sys.executable, *program, *options]
+        process = subprocess.run([*command, "trainer.max_epoch=1"], capture_output=True, text=True, env=environment)
+        assert process.returncode == 2
+        (line,) = process.stderr.splitlines()
+        assert line.endswith("ERROR xsent: trainer.max_epoch=1: no such key; did you mean trainer.max_epochs?")
+    assert not (folder / "runs" / "stopped").exists()
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+    ) as run:
+        while not (folder / "runs/stopped/checkpoints/last.ckpt").is_file():
+            assert run.poll() is None
+            time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate()
+    assert run.returncode == 130
+    (error,) = [line for line in errors.splitlines() if " ERROR " in line]
+    assert error.endswith("resumes a run that has a checkpoint")
+    assert "Traceback" not in errors
 
 
 def test_a_bug_is_one_line_too_and_a_traceback_only_on_request(

@@ -58,23 +58,43 @@ def model_folder(
 
     patterns = [*PATTERNS, "*.py"] if trust_remote_code else PATTERNS
     try:
-        # The settings first: a refused model must not cost a download of gigabytes.
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=["*.json"]))
-        if not own_architecture:
-            _refuse_remote_code(folder, f"{option} {name}", trust_remote_code)
-        snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=OTHER_FORMATS)
-        if not list(folder.glob("*.safetensors")):
-            log.info("%s has no safetensors: reading its pickle with weights_only=True", name)
-            snapshot_download(name, revision=revision, allow_patterns=["pytorch_model*.bin"])
+        with _retries_once(name):
+            # The settings first: a refused model must not cost a download of gigabytes.
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=["*.json"]))
+            if not own_architecture:
+                _refuse_remote_code(folder, f"{option} {name}", trust_remote_code)
+            snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=OTHER_FORMATS)
+            if not list(folder.glob("*.safetensors")):
+                log.info("%s has no safetensors: reading its pickle with weights_only=True", name)
+                snapshot_download(name, revision=revision, allow_patterns=["pytorch_model*.bin"])
     except (OSError, HfHubHTTPError) as error:
         message = (str(error).strip().splitlines() or [""])[0]
         raise OSError(
-            f"{option} {name} (revision {revision}) is not in the local cache and could not be fetched from the hub."
-            " Online: check the name, that HF_HUB_OFFLINE is unset and that HF_ENDPOINT names your mirror (if any)."
-            f" Offline: set HF_HOME to a cache that has it, or give a local folder with {path_option}=/a/local/folder."
+            f"{option} {name} (revision {revision}) is not in the local cache and could not be fetched from the hub:"
+            f" without network give a local folder, {path_option}=FOLDER, or a cache that has it, HF_HOME=CACHE"
+            " HF_HUB_OFFLINE=1; otherwise check the name, that HF_HUB_OFFLINE is unset, and HF_ENDPOINT (a mirror)."
             f" The hub's error: {type(error).__name__}: {message}"
         ) from error
     return folder
+
+
+@contextmanager
+def _retries_once(name: str) -> Iterator[None]:
+    """Replace the hub's messages about retries by one."""
+    messages: list[str] = []
+
+    def log_first(record: logging.LogRecord) -> bool:
+        if not messages:
+            log.warning("%s: the hub does not answer; trying again for half a minute", name)
+        messages.append(record.getMessage())
+        return False
+
+    logger = logging.getLogger("huggingface_hub.utils._http")
+    logger.addFilter(log_first)
+    try:
+        yield
+    finally:
+        logger.removeFilter(log_first)
 
 
 def read_json(path: Path) -> Any:

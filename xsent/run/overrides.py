@@ -28,7 +28,9 @@ def check_overrides(name: str, overrides: Sequence[str]) -> None:
     Raises:
         UsageError: a group of another recipe, or a group without its recipe in front; names the right one.
     """
-    owners = {folder.name: folder.parent.name for folder in (conf_folder() / "recipe").glob("*/*") if folder.is_dir()}
+    below = [folder for folder in (conf_folder() / "recipe").glob("*/*") if folder.is_dir()]
+    chosen = [text.removeprefix("recipe=") for text in overrides if text.startswith("recipe=")]
+    owners = {folder.name: folder.parent.name for folder in sorted(below, key=lambda path: path.parent.name in chosen)}
     groups = {override: override.lstrip("+~").partition("=")[0].partition("@")[0] for override in overrides}
     for override, group in groups.items():
         if group in owners:
