@@ -183,7 +183,7 @@ def test_a_process_fails_in_one_line_and_stops_at_ctrl_c_with_what_can_be_resume
 def test_a_bug_is_one_line_too_and_a_traceback_only_on_request(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("xsent.sweeps.dispatch.train_run", lambda config: {}["bug"])
+    monkeypatch.setattr("xsent.sweeps.dispatch.train_run", lambda config: config["bug"])
     for wanted in ("", "1"):
         caplog.clear()
         monkeypatch.setenv("XSENT_TRACEBACK", wanted)

@@ -89,8 +89,8 @@ def _is_plain(value: object, hint: type) -> bool:
 def _describe(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        plain = [argument for argument in arguments if argument in NAMES or get_origin(argument) is Literal]
-        return " or ".join(dict.fromkeys(map(_describe, plain or arguments)))
+        texts = dict.fromkeys(map(_describe, arguments))
+        return " or ".join([text for text in texts if "_target_" not in text] or texts)
     if origin is Literal:
         return "one of " + ", ".join(map(str, arguments))
     if hint in NAMES:
