@@ -66,7 +66,11 @@ def verdict_of(page: Path) -> str:
 @pytest.mark.parametrize(
     ("original", "meaning", "verdict"),
     [
-        ("0" * 40, "1" * 40, "Better. tatoeba accuracy: 100.00 with meaning vectors, 0.00 with original vectors"),
+        (
+            "0" * 40,
+            "1" * 40,
+            "Better. test tatoeba accuracy: meaning vectors 100.00, original vectors 0.00; difference +100.00",
+        ),
         ("1" * 40, "0" * 40, "Worse."),
         ("01" * 20, "10" * 20, "No clear difference."),
     ],
@@ -87,9 +91,9 @@ def test_the_verdict_of_a_run_with_one_kind_of_vectors_compares_with_the_figures
 ) -> None:
     about: dict[str, Any] = {"before": figures_of(original=50.0)}
     after = run_folder(tmp_path / "after", metrics=figures_of(original=60.0), about=about)
-    assert "60.00 with the trained model, 50.00 with the start" in verdict_of(write_report(after))
+    assert "after training 60.00, before training 50.00" in verdict_of(write_report(after))
     alone = run_folder(tmp_path / "alone", metrics=figures_of(original=60.0), expected=figures_of(original=61.5))
-    assert "tatoeba accuracy 60.00, 61.50 in the paper" in verdict_of(write_report(alone))
+    assert "test tatoeba accuracy 60.00, 61.50 in the paper" in verdict_of(write_report(alone))
 
 
 def test_a_comparison_begins_with_its_verdict_and_what_differs_and_folds_equal_rows(tmp_path: Path) -> None:
@@ -99,7 +103,7 @@ def test_a_comparison_begins_with_its_verdict_and_what_differs_and_folds_equal_r
         runs.append(run_folder(tmp_path / name, metrics=figures, config={"lr": meaning}))
         write_outcomes(runs[-1], meaning=meaning)
     page = write_comparison(runs, tmp_path / "compare.html")
-    assert "Better. tatoeba accuracy: 100.00 with two, 0.00 with one" in verdict_of(page)
+    assert "Better. test tatoeba accuracy: two 100.00, one 0.00" in verdict_of(page)
     text = page.read_text()
     assert text.index('id="differences"') < text.index('id="comparison"')
     assert "Equal in all runs (1)" in text

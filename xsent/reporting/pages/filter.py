@@ -115,17 +115,17 @@ def _bars(histogram: Histogram, threshold: float) -> list[dict[str, object]]:
 
 
 def _slider(report: ScoreReport) -> dict[str, Any]:
-    """The edges of the bars as thresholds to choose, ``position`` is the number of the report's own."""
-    step, counts = report.histogram.width, report.histogram.counts
-    position = round((report.threshold - report.histogram.start) / step)
-    return {
-        "threshold": report.threshold,
-        "step": step,
-        "counts": list(counts),
-        "position": min(max(position, 0), len(counts)),
-        "kept": report.equivalent,
-        "total": report.equivalent + report.divergent,
-    }
+    """Thresholds to choose, the edges of the bars, with what each keeps; ``position`` is that of the report's own."""
+    start, step, counts = report.histogram
+    position = min(max(round((report.threshold - start) / step), 0), len(counts))
+    total = sum(counts)
+    choices = []
+    for number in range(len(counts) + 1):
+        threshold, kept = report.threshold + (number - position) * step, sum(counts[number:])
+        text = f"{threshold:.6g} keeps {kept:,} of {total:,} pairs ({kept / total:.1%})"
+        choices.append((float(f"{threshold:.12g}"), text))
+    choices[position] = (report.threshold, choices[position][1])
+    return {"step": step, "position": position, "choices": choices}
 
 
 def _score(value: float, step: float) -> str:

@@ -66,15 +66,15 @@ class Change(NamedTuple):
     def sentence(self) -> str:
         """All of it in one sentence, after the judgement."""
         digits = decimals(self.metric)
-        values = f"{self.after:.{digits}f} with {self.labels[1]}, {self.before:.{digits}f} with {self.labels[0]}"
+        values = f"{self.labels[1]} {self.after:.{digits}f}, {self.labels[0]} {self.before:.{digits}f}"
         interval = f"{CONFIDENCE} % interval {self.interval_text}" if self.interval_text else "interval not known"
-        return f"{self.name}: {values}, a difference of {self.difference} ({interval})."
+        return f"{self.name}: {values}; difference {self.difference} ({interval})."
 
 
 def metric_label(metric: str) -> str:
-    """``heldout accuracy``, with the item unless it is the mean."""
-    _, evaluator, *_, item, kind = metric.split("/")
-    return f"{evaluator} {kind}" + ("" if item == "mean" else f" ({item})")
+    """``test heldout accuracy``, with the item unless it is the mean."""
+    split, evaluator, *_, item, kind = metric.split("/")
+    return f"{split} {evaluator} {kind}" + ("" if item == "mean" else f" ({item})")
 
 
 def signed(metric: str, value: float) -> str:
@@ -148,7 +148,7 @@ def run_changes(run: RunFiles) -> list[Change]:
         if original != metric:
             first, second = Figures("original vectors", run.metrics, run.outcomes), "meaning vectors"
         else:
-            first, second = Figures("the start", run.before, run.outcomes_before), "the trained model"
+            first, second = Figures("before training", run.before, run.outcomes_before), "after training"
         after = Figures(second, run.metrics, run.outcomes)
         change = change_between(metric, first, after, baseline=original, items=test_items(run, metric))
         changes += [] if change is None else [change]
@@ -178,7 +178,7 @@ def verdict_table(changes: Sequence[Change]) -> Table:
 
 
 def main_figures(run: RunFiles) -> list[str]:
-    """``heldout accuracy 62.80, 64.10 in the paper``: of a run that has nothing to compare with."""
+    """``test heldout accuracy 62.80, 64.10 in the paper``: of a run that has nothing to compare with."""
     texts = []
     for metric in main_metrics(run.metrics):
         value, paper = run.metrics[metric], run.expected.get(metric)

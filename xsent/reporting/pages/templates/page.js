@@ -15,13 +15,11 @@ const library = () => (unpacked[""] ??= unpack("vega").then((text) => document.h
 const live = new Map();
 const choices = (figure) => all("form", figure.closest("section"))
   .flatMap((form) => [...new FormData(form)].map((choice) => choice.join("=")));
-
 async function draw(figure) {
   live.get(figure)?.view?.finalize();
   live.set(figure, {});
   const div = figure.querySelector(".chart");
-  const [text] = await Promise.all([unpack(div.dataset.block), library()]);
-  const { specs, charts, shared } = JSON.parse(text);
+  const [{ specs, charts, shared }] = await Promise.all([unpack(div.dataset.block).then(JSON.parse), library()]);
   const { spec: name, columns, positive } = charts[div.dataset.chart];
   const resolve = (list) => (typeof list === "string" ? resolve(shared[list])
     : list.rows ? list.rows.map((row) => shared[list.list][row]) : list);
@@ -102,7 +100,6 @@ function step(figure, right, down) {
   const across = order.reduce((best, mark) => (Math.abs(mark.x - x) < Math.abs(best.x - x) ? mark : best), order[0]);
   pick(figure, at < 0 ? across : order[Math.max(0, Math.min(order.length - 1, at + right + down))]);
 }
-
 const observer = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting)
   .map((entry) => entry.target.closest("figure")).filter((figure) => !live.has(figure)).forEach(draw));
 for (const chart of all(".chart")) {
@@ -111,16 +108,13 @@ for (const chart of all(".chart")) {
   listen(["pointermove", "click"], (event) => event.buttons || point(figure, event));
   listen(["wheel", "pointerdown", "pointerleave", "blur"], () => pick(figure, null));
   listen(["focus"], () => chart.matches(":focus-visible") && step(figure, 0, 0));
-  listen(["keydown"], (event) => {
-    if (event.key === "Escape") pick(figure, null);
-    if (KEYS[event.key]) step(figure, ...KEYS[event.key], event.preventDefault());
-  });
+  listen(["keydown"], (event) => (event.key === "Escape" ? pick(figure, null)
+    : KEYS[event.key] && step(figure, ...KEYS[event.key], event.preventDefault())));
   observer.observe(chart);
 }
 all("figure").forEach(update);
-document.addEventListener("change", ({ target }) => {
-  all("figure").forEach(target.name === "log" ? (figure) => live.has(figure) && draw(figure) : update);
-});
+document.addEventListener("change", ({ target }) => all("figure").forEach(
+  target.name === "log" ? (figure) => live.has(figure) && draw(figure) : update));
 // Tables and lists: the rows with all words and choices, in the chosen order, a page at a time.
 for (const form of all("form[role=search]")) {
   const section = form.closest("section");
@@ -144,22 +138,13 @@ for (const form of all("form[role=search]")) {
     Object.assign(previous, { disabled: page === 0, onclick: () => show(page - 1) });
     Object.assign(next, { disabled: page === last, onclick: () => show(page + 1) });
   };
-  form.onsubmit = () => false;
   form.onchange = form.oninput = ({ type, target }) => (type === "input") === (target.name === "words") && show(0);
   show(0);
 }
-// The threshold of scored pairs: how many it keeps, the class of each pair, chart and list.
+// The threshold of scored pairs: a text on what it keeps, the class of each pair, and with the event chart and list.
 for (const range of all("[name=threshold]")) range.oninput = () => {
-  const { counts, step, position, threshold } = JSON.parse(range.dataset.scores);
-  const cut = threshold + step * (range.value - position);
-  const [kept, total] = [counts.slice(range.value), counts].map((list) => list.reduce((sum, count) => sum + count, 0));
-  range.form.querySelector("output").value = `${cut.toLocaleString("en", DIGITS)} keeps ${kept.toLocaleString("en")} of `
-    + `${total.toLocaleString("en")} pairs (${(100 * kept / total).toFixed(1)}%)`;
-  for (const row of all(".pairs li")) {
-    const verdict = row.dataset.verdict = row.dataset.score > cut ? "equivalent" : "divergent";
-    const textContent = `${verdict === "equivalent" ? "=" : "≠"} ${verdict}`;
-    Object.assign(row.querySelector(".verdict"), { className: `verdict ${verdict}`, textContent });
-  }
-  all("figure").forEach(update);
-  document.querySelector("form[data-rows]").dispatchEvent(new Event("change"));
+  const [threshold, text] = JSON.parse(range.dataset.choices)[range.value];
+  range.form.querySelector("output").value = text;
+  for (const { dataset } of all(".pairs li")) dataset.verdict = dataset.score > threshold ? "equivalent" : "divergent";
+  document.querySelector("form[data-rows]").dispatchEvent(new Event("change", { bubbles: true }));
 };
