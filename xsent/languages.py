@@ -22,6 +22,12 @@ def to_iso639_1(code: str) -> str:
 
 
 @cache
+def is_written_in_latin(code: str) -> bool:
+    """Whether a language is usually written in Latin letters."""
+    return langcodes.get(code).maximize().script == "Latn"
+
+
+@cache
 def to_iso639_3(code: str) -> str:
     """ISO 639-3 code of a language: ``en``, ``eng``, ``eng_Latn`` and ``en-US`` are all ``eng``.
 

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from xsent.data.readers.parallel import SentencePair
-from xsent.data.sampling.pair_table import Corpus, groups, read_corpus, split_by_content, within_caps, without_unused
+from xsent.data.sampling.pair_table import (
+    Corpus,
+    groups,
+    read_corpus,
+    split_by_content,
+    swapped_sides,
+    within_caps,
+    without_unused,
+)
 
 
 def pair(
@@ -31,6 +39,14 @@ def texts_at(corpus: Corpus, rows: Iterable[int]) -> set[tuple[str, str]]:
 def split(corpus: Corpus) -> dict[str, set[tuple[str, str]]]:
     splits = split_by_content(corpus, valid_share=0.2, test_share=0.1)
     return {name: texts_at(corpus, rows) for name, rows in splits.items()}
+
+
+def test_sides_in_the_letters_of_each_others_language_are_swapped() -> None:
+    fitting = [pair("good morning", "おはよう", "jpn"), pair("bread", "хлеб", "rus"), pair("bread", "Brot")]
+    assert swapped_sides(corpus_of(fitting)) == []
+    swapped = [pair("おはよう", "good morning", "jpn"), pair("Brot", "bread"), pair("a", "b", "rus")]
+    assert swapped_sides(corpus_of([*fitting[1:], *swapped[:2]])) == ["eng-jpn"]
+    assert swapped_sides(corpus_of(swapped[2:])) == []  # untranslated, not swapped
 
 
 # ---- what is taken

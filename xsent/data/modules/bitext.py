@@ -25,6 +25,7 @@ from xsent.data.sampling.pair_table import (
     language_pairs,
     read_corpus,
     split_by_content,
+    swapped_sides,
     within_caps,
     without_unused,
 )
@@ -82,6 +83,11 @@ class BitextData(TrainingData):
         corpus = read_corpus(pairs, languages=self.requested, drop_origins=self.drop_origins)
         self.language_codes = corpus.languages
         self._check_languages(corpus.columns)
+        if swapped := swapped_sides(corpus):
+            log.warning(
+                f"data={self.name}: the sides of {', '.join(swapped)} look swapped, by their letters; swap the"
+                " languages in names and options, or the columns (data.columns=[2,1] in tables)"
+            )
         rows = within_caps(corpus.columns, per_language=self.max_pairs_per_language, total=self.max_pairs)
         corpus = without_unused(corpus._replace(columns=corpus.columns.take(rows)))
         self.texts, columns = corpus.texts, corpus.columns

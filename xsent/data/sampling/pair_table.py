@@ -22,6 +22,7 @@ from xsent.data.sampling.content_hash import (
     text_hashes,
     unit_interval,
 )
+from xsent.languages import is_written_in_latin
 
 log = logging.getLogger(__name__)
 
@@ -159,6 +160,24 @@ def split_by_content(corpus: Corpus, *, valid_share: float, test_share: float) -
     return split_rows(unit_interval(hashes)[inverse], valid_share=valid_share, test_share=test_share)
 
 
+def swapped_sides(corpus: Corpus) -> list[str]:
+    """Language pairs such as ``eng-jpn`` whose texts are in the scripts of each other's language.
+
+    Only pairs of a language in Latin letters with another one can tell; their first 100 pairs of texts decide.
+    """
+    texts, languages, columns = corpus
+    swapped = []
+    pairs = language_pairs(columns)
+    for number in range(pairs.max(initial=-1) + 1):
+        rows = np.flatnonzero(pairs == number)[:100]
+        codes = [languages[side[rows[0]]] for side in (columns.source_lang, columns.target_lang)]
+        expected = [is_written_in_latin(code) for code in codes]
+        letters = ["".join(texts[text] for text in side[rows].tolist()) for side in (columns.source, columns.target)]
+        if expected[0] != expected[1] and expected == [not _is_latin(text) for text in letters]:
+            swapped.append("-".join(codes))
+    return swapped
+
+
 def groups(columns: Columns) -> Rows:
     """Number (N,) of each pair's group: pairs that share a sentence, directly or through other pairs.
 
@@ -169,6 +188,11 @@ def groups(columns: Columns) -> Rows:
     size = int(max(columns.source.max(), columns.target.max())) + 1
     numbers: Rows = connected_groups(size, columns.source, columns.target)[columns.source]
     return numbers
+
+
+def _is_latin(text: str) -> bool:
+    letters = [letter for letter in text if letter.isalpha()]
+    return sum(letter < "\u0250" or "\u1e00" <= letter < "\u1f00" for letter in letters) > len(letters) / 2
 
 
 def _first_occurrences(columns: Columns) -> Rows:
