@@ -14,6 +14,7 @@ from xsent.recipes.base import Recipe
 log = logging.getLogger(__name__)
 
 MEASURED, MAX_SECONDS = 20, 30  # steps that the time left is estimated from; fewer if they take longer
+BETWEEN_LINES = 5.0  # seconds from one line of an epoch to the next; short epochs in between have none
 LEFT_OUT = 3  # steps before them, which are slower
 
 
@@ -31,12 +32,13 @@ class EpochBar(RichProgressBar):
 
 
 class RunLog(Callback):
-    """Logs where a resumed run goes on, how long the training takes, each epoch's losses and an early end."""
+    """Logs where a resumed run goes on, how long the training takes, losses of epochs and an early end."""
 
     def __init__(self) -> None:
         self._first = 0  # steps before this process
         self._started = 0.0
         self._is_told = False  # how long it takes
+        self._last_line = -BETWEEN_LINES  # when an epoch had one
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, Recipe)
@@ -68,8 +70,11 @@ class RunLog(Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, Recipe)
-        if not trainer.is_global_zero:
+        is_last = trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
+        now = time.perf_counter()
+        if not trainer.is_global_zero or (now - self._last_line < BETWEEN_LINES and not is_last):
             return
+        self._last_line = now
         logged = trainer.callback_metrics
         figures = [f"{name} {float(logged[name]):.4g}" for name in ("train/loss", "val/loss") if name in logged]
         checkpoints = next((each for each in trainer.callbacks if isinstance(each, Checkpoints)), None)  # type: ignore[attr-defined]
