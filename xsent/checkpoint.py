@@ -68,7 +68,9 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     try:
         checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise ValueError(f"{path}: not a readable checkpoint of tensors and plain values: {error}") from error
+        # torch's own message advises to unpickle any code.
+        reason = f"{type(error).__name__}: {str(error).partition('.')[0]}"
+        raise ValueError(f"{path}: not a readable checkpoint of tensors and plain values ({reason})") from error
     return checkpoint
 
 

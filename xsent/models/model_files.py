@@ -68,10 +68,11 @@ def model_folder(
                 log.info("%s has no safetensors: reading its pickle with weights_only=True", name)
                 snapshot_download(name, revision=revision, allow_patterns=["pytorch_model*.bin"])
     except (OSError, HfHubHTTPError) as error:
+        also = " (--encoder FOLDER of xsent, xsent.load_encoder(FOLDER))" if option == "encoder" else ""
         message = (str(error).strip().splitlines() or [""])[0]
         raise OSError(
             f"{option} {name} (revision {revision}) is not in the local cache and could not be fetched from the hub:"
-            f" without network give a local folder, {path_option}=FOLDER, or a cache that has it, HF_HOME=CACHE"
+            f" without network give a local folder, {path_option}=FOLDER{also}, or a cache that has it, HF_HOME=CACHE"
             " HF_HUB_OFFLINE=1; otherwise check the name, that HF_HUB_OFFLINE is unset, and HF_ENDPOINT (a mirror)."
             f" The hub's error: {type(error).__name__}: {message}"
         ) from error

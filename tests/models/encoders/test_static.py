@@ -41,7 +41,7 @@ def test_without_a_tokenizer_any_use_says_how_to_get_one(tmp_path: Path) -> None
         lambda: encoder.tokenize(["a"]),
     ]
     for use in calls:
-        with pytest.raises(RuntimeError, match="no tokenizer yet: a recipe trains it"):
+        with pytest.raises(ValueError, match="no tokenizer yet: a recipe trains it"):
             use()
 
 

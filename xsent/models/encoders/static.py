@@ -112,7 +112,7 @@ class StaticEncoder(VectorTable):
 
     def _trained_tokenizer(self) -> Tokenizer:
         if self.tokenizer is None:
-            raise RuntimeError(
+            raise ValueError(
                 f"encoder {self.name} has no tokenizer yet: a recipe trains it on its data"
                 " (python train.py recipe=labse encoder=static)"
             )
