@@ -75,7 +75,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
     Args:
         folders: of runs of train.py or evaluate.py, finished or not.
         out: the page; an earlier comparison is replaced.
-        console: where to print the table of figures; None: nowhere.
+        console: where to print the verdict and the table of figures; None: nowhere.
 
     Raises:
         ValueError: fewer than two runs, the same run twice, a folder without a run, or ``out`` is something else than
@@ -95,6 +95,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
         "every": every._replace(rows=every.rows[:MAX_ROWS]) if on_screen.total < every.total else None,
         "has_marks": any(figure.mark for compared in metrics for figure in compared.runs),
     }
+    changes = _changes(runs)
     overviews = {name: overview(run) for name, run in runs.items()}
     sections = [
         Section("differences", "What differs", "differences", {"tables": _difference_tables(runs)}),
@@ -109,12 +110,14 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
         kind=COMPARISON,
         summary=macro(
             "compared_runs",
-            verdict(_changes(runs)),
+            verdict(changes),
             [(name, headline(run), run.finished) for name, run in runs.items()],
         ),
         sections=sections,
     )
     if console is not None:
+        for change in changes:
+            console.print(f"{change.judgement}. {change.sentence}", markup=False, highlight=False)
         console.print(terminal_table(on_screen.header, on_screen.rows))
     return out
 

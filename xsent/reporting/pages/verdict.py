@@ -14,7 +14,7 @@ MAIN_KINDS = ("accuracy", "p_at_1", "error", "xsim", "spearman", "cosine_spearma
 # Language vectors are not meant to find translations, and the probe's accuracy is bad news for meaning vectors.
 NOT_JUDGED = {"language", "language_probe"}
 MAX_SENTENCES = 2
-METHOD = f"{CONFIDENCE} % interval: paired bootstrap over the test items."
+METHOD = f"The {CONFIDENCE} % interval is a paired bootstrap over the test items."
 NO_METHOD = "No interval is known where a run folder has no outcomes.json, with the result of each test item."
 
 
@@ -168,7 +168,13 @@ def test_items(run: RunFiles, metric: str) -> str:
 def verdict_table(changes: Sequence[Change]) -> Table:
     """A row per main figure: both values, difference, interval, number of test items."""
     labels = list(dict.fromkeys(change.labels for change in changes))
-    header = ["figure", *(labels[0] if len(labels) == 1 else ("from", "to")), "difference", "interval", "test items"]
+    header = [
+        "figure",
+        *(labels[0] if len(labels) == 1 else ("from", "to")),
+        "difference",
+        f"{CONFIDENCE} % interval",
+        "test items",
+    ]
     rows = []
     for change in changes:
         name = change.name if len(labels) == 1 else f"{change.name}, {change.labels[1]}"
