@@ -265,5 +265,9 @@ def silence_libraries() -> None:
     ):
         warnings.filterwarnings("ignore", f".*{message}.*")
     lightning = ("utilities.rank_zero", "trainer.connectors.checkpoint_connector")
-    for name in ("faiss.loader", *(f"pytorch_lightning.{module}" for module in lightning)):
+    for name in (
+        "faiss.loader",
+        "lightning_fabric.utilities.distributed",
+        *(f"pytorch_lightning.{module}" for module in lightning),
+    ):
         logging.getLogger(name).setLevel(logging.WARNING)

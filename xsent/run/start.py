@@ -46,8 +46,11 @@ class ScreenHandler(logging.StreamHandler[TextIO]):
 
 
 def log_to_screen() -> None:
-    """Show messages of every package on stderr, unless something does so already."""
-    logging.basicConfig(level=logging.INFO, format=FORMAT, datefmt=TIME, handlers=[ScreenHandler()])
+    """Show messages of every package on stderr, unless something does so already; of further processes warnings."""
+    level = logging.INFO if _rank() == 0 else logging.WARNING
+    logging.basicConfig(level=level, format=FORMAT, datefmt=TIME, handlers=[ScreenHandler()])
+    # Read when torch is imported: DDP warns of a setting that some losses need.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
 
 
 class Command(NamedTuple):
