@@ -67,6 +67,16 @@ TRAIN = [
     Mistake("recipe=oracle data=bitext data.root=nope", "nope"),
     Mistake("recipe=oracle data=labelled data.root=x", "choose data=bitext"),
     Mistake("recipe=paraphrase data=cldr", "data=cldr"),
+    Mistake("recipe=oracle data=bitext data.root=EMPTY", "EMPTY: expected files named like en-de.tsv"),
+    Mistake("recipe=oracle data=bitext data.root=BITEXT data.columns=[1,7]", "expected at least 7 columns", 1),
+    Mistake("recipe=oracle data=bitext data.root=BITEXT/en-de.tsv data.source_lang=de", "data.columns=[2,1] swaps", 1),
+    Mistake("recipe=oracle data=jsonl data.root=BITEXT", "BITEXT: expected a file, found a folder"),
+    Mistake(
+        "recipe=paraphrase data=labelled data.root=BITEXT/en-de.tsv", "found 3 columns, and 'toy' where column 3", 1
+    ),
+    Mistake("recipe=paraphrase data=labelled data.root=BITEXT", "data.root=BITEXT/en-de.tsv reads one file"),
+    Mistake("recipe=paraphrase data=labelled data.root=x data.column=[1,2]", "did you mean data.columns?"),
+    Mistake("recipe=paraphrase data=labelled data.root=x data.threshold=high", "threshold=high: expected a number"),
     Mistake("recipe=oracle data.languages=[xx]", "unknown language 'xx'"),
     Mistake("recipe=oracle ckpt_path=nope", "ckpt_path=nope: expected a run folder or a checkpoint, found none"),
     Mistake("recipe=oracle ckpt_path=last", "ckpt_path=last: no run of recipe=oracle in runs"),

@@ -360,15 +360,15 @@ def _unknown_columns(location: str, cells: Sequence[str], columns: Columns) -> s
     if columns.chosen is not None:
         needed = max(column for column in columns.chosen if isinstance(column, int))
         return f"{location}: expected at least {needed} columns (data.columns), found {len(cells)}"
-    found = f"{location}: found {len(cells)} columns"
+    message = f"{location}: found {len(cells)} columns"
     if "label" in columns.roles and len(cells) in columns.widths:
-        found += f", and {cells[2][:40]!r} where column 3 has the label: expected 0, 1, true, false or a score"
+        message += f", and {cells[2][:40]!r} where column 3 has the label: expected 0, 1, true, false or a score"
     else:
-        found += f": expected {widths}, or a header with known names"
+        message += f": expected {widths}, or a header with known names"
     texts = [position + 1 for position in range(len(cells)) if position not in labels]
     if "label" in columns.roles and len(texts) == 2:
-        return f"{found}; data.columns=[{texts[0]},{texts[1]},{labels[-1] + 1}] names source, target, label"
-    return f"{found}; {_advice(columns, 'names or numbers')}"
+        return f"{message}; data.columns=[{texts[0]},{texts[1]},{labels[-1] + 1}] names source, target, label"
+    return f"{message}; {_advice(columns, 'names or numbers')}"
 
 
 def _advice(columns: Columns, kind: str) -> str:
