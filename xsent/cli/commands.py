@@ -72,12 +72,12 @@ def _load_embedder(config: Mapping[str, Any]) -> Embedder:
 
 def _set_encoder(options: argparse.Namespace) -> None:
     """Set ``options.encoder`` from the positional or the option: exactly one of them is given."""
-    given = [source for source in (options.source, options.encoder) if source is not None]
-    if len(given) != 1:
+    sources = [source for source in (options.source, options.encoder) if source is not None]
+    if len(sources) != 1:
         raise ValueError(
-            f"expected one encoder (a name, a folder or a run; `xsent encoders` lists the names), found {len(given)}"
+            f"expected one encoder (a name, a folder or a run; `xsent encoders` lists the names), found {len(sources)}"
         )
-    options.encoder = given[0]
+    options.encoder = sources[0]
 
 
 def _optional_path(name: str | None) -> Path | None:

@@ -127,8 +127,8 @@ def _folder_config(path: Path) -> dict[str, Any]:
         return config
     if next(path.glob("*.spm"), None) is not None:
         return encoder_config("laser2") | options
-    found = ", ".join(sorted(file.name for file in path.iterdir())[:8]) or "nothing"
-    raise ValueError(f"{path}: expected {FORMATS}, found {found}")
+    files = ", ".join(sorted(file.name for file in path.iterdir())[:8]) or "nothing"
+    raise ValueError(f"{path}: expected {FORMATS}, found {files}")
 
 
 def _transformer_config() -> dict[str, Any]:

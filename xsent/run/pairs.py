@@ -75,9 +75,9 @@ def mine(
     rows, vectors = [], []
     for side in sides:
         embeddings = embedder.encode(list(side), space=space)
-        known = embeddings.any(dim=1)  # the others have no token that the encoder knows
-        rows.append([entry for entry, is_known in zip(side.items(), known.tolist(), strict=True) if is_known])
-        vectors.append(embeddings[known])
+        has_token = embeddings.any(dim=1)  # that the encoder knows
+        rows.append([entry for entry, has in zip(side.items(), has_token.tolist(), strict=True) if has])
+        vectors.append(embeddings[has_token])
     if not all(rows):
         return []
     pairs = mine_vectors(

@@ -15,6 +15,7 @@ from tests.models.piece_bert import LAYERS, MAX_LENGTH, save_bert
 from tests.models.small import load_encoder
 from xsent.batch import WordPair
 from xsent.models.alignment.encoder_aligner import EncoderAligner, piece_vectors
+from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
 from xsent.models.encoders.static import StaticEncoder
 from xsent.models.encoders.tiny import TinyEncoder
 from xsent.models.encoders.transformer import SentenceEncoder
@@ -189,6 +190,9 @@ def test_an_encoder_without_pieces_of_words_is_refused() -> None:
     tiny = TinyEncoder(name="tiny", dim=8, buckets=64, max_length=16, seed=0)
     with pytest.raises(ValueError, match=r"encoder tiny \(TinyEncoder\) has no word vectors"):
         aligner(tiny)
+    with_heads: Any = DisentangledEncoder(tiny, DisentanglingHeads(8, []))
+    with pytest.raises(ValueError, match="a run with heads has no word vectors"):
+        aligner(with_heads)
 
 
 def test_an_untrained_static_encoder_is_refused() -> None:

@@ -50,6 +50,8 @@ class EncoderAligner:
     """
 
     def __init__(self, *, encoder: Encoder, layer: int | None, depth: float, link: LinkWords) -> None:
+        if not isinstance(encoder, Encoder):
+            raise ValueError("word alignment: a run with heads has no word vectors; choose a transformer or mini")
         self.encoder = encoder
         self.layer = _choose_layer(encoder, layer, depth)
         self.link = link

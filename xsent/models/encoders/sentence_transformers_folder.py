@@ -85,9 +85,9 @@ def read_static_modules(folder: Path) -> tuple[Path, nn.Sequential]:
     modules = _read_modules(folder) or []
     kinds = [kind for kind, _ in modules]
     if not re.fullmatch("StaticEmbedding( Dense| Normalize)*", " ".join(kinds)):
-        found = ", ".join(kinds) or "none"
         raise ValueError(
-            f"{folder / 'modules.json'}: expected StaticEmbedding, then any Dense and Normalize, found {found}"
+            f"{folder / 'modules.json'}: expected StaticEmbedding, then any Dense and Normalize,"
+            f" found {', '.join(kinds) or 'none'}"
         )
     return modules[0][1], _read_layers(modules[1:])
 
