@@ -7,6 +7,7 @@ config file becomes an option; ``commands`` has the function that each command r
 
 import argparse
 import logging
+import os
 import re
 import shutil
 import sys
@@ -63,12 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         COMMANDS[options.command].run(options)
-    except (ValueError, OSError, ImportError) as error:
-        log.error("%s", _format_error(error))
-        return 1
     except KeyboardInterrupt:
         log.error("interrupted; %s", options.interrupted)
         return 130
+    except Exception as error:
+        from xsent.run.errors import TRACEBACK, format_error
+
+        log.error("%s", format_error(error), exc_info=os.environ.get(TRACEBACK) == "1")
+        return 1
     return 0
 
 
@@ -133,12 +136,6 @@ def _check_names(
     for flag in [argument.partition("=")[0] for argument in arguments if re.match("--[a-z]", argument)]:
         if not any(known.startswith(flag) for known in [*flags, "--version"]):
             parsers[name].error(f"no option {flag}{suggestion(flag, set(flags) - {'--help'})}")
-
-
-def _format_error(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
 
 
 # ---- the table of commands

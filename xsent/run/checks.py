@@ -100,6 +100,8 @@ def _describe(hint: Any) -> str:
         return "a path"
     if isinstance(kind, type) and issubclass(kind, Sequence | tuple | list | set) and kind is not str:
         return "a list, such as [a,b]"
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return "names with their values, {name: value}"
     return f"a {getattr(kind, '__name__', kind)} (_target_: ...)"
 
 

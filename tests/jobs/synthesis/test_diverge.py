@@ -480,7 +480,7 @@ def test_released_takes_the_released_values_of_divergences_and_filter(tmp_path: 
     ("extra", "message"),
     [
         (["--kinds", "deletion"], "divergences.kinds=['deletion']: expected some of subtree_deletion, "),
-        (["--aligner", "berkeley"], "Could not find 'aligner/berkeley'"),
+        (["--aligner", "berkeley"], "aligner=berkeley: expected one of encoder_argmax, "),
         (["--set", "divergences.wordnet.folder=nowhere"], "expected WordNet 3.0 in nowhere, found no"),
         (
             ["--kinds", "insert", "--set", "annotator.models=nowhere"],
