@@ -98,6 +98,11 @@ def test_a_quoted_cell_may_span_lines_and_broken_quotes_cost_their_row_alone(tmp
     assert rejects == [(4, "broken quotes"), (6, "expected 3 columns"), (7, "expected 3 columns")]
 
 
+def test_a_title_above_numbered_columns_goes_to_the_ledger(tmp_path: Path) -> None:
+    rows, rejects = labelled(tmp_path, "p.tsv", "My pairs\n1\ta\tb\n0\tc\td\n", columns=[2, 3, 1])
+    assert (rows, rejects) == ([("a", "b", 1), ("c", "d", 0)], [(1, "expected 3 columns")])
+
+
 def test_a_header_in_the_middle_and_records_without_a_label_go_to_the_ledger(tmp_path: Path) -> None:
     rows, rejects = labelled(tmp_path, "p.tsv", "source\ttarget\tlabel\na\tb\t1\nsource\ttarget\tlabel\nc\td\t0\n")
     assert (len(rows), rejects) == (2, [(3, "expected a row")])
@@ -131,7 +136,7 @@ MISTAKES = [
     ("p.tsv", "a\tb\t1\n", {"threshold": "x"}, r"data\.threshold=x: expected a number"),
     ("p.tsv", "7\ta\tb\t1\n", {}, r"p\.tsv:1: found 4 columns, and 'b' where .*; data\.columns=\[2,3,4\] names source"),
     ("p.tsv", "1\ta\tb\tu\tv\n" * 3, {}, r"p\.tsv:1: found 5 columns: expected 2 or 3 or 4 or 6, .*data\.columns=\["),
-    ("p.tsv", "a,b,1\n", {}, r"p\.tsv:1: expected columns with a TAB .* found 'a,b,1'; a file with ',' .* named \.csv"),
+    ("p.tsv", "a,b,1\n", {}, r"p\.tsv:1: expected two columns .*: 'a,b,1'; a file with ',' .* named \.csv"),
     (
         "p.csv",
         "l,r,gold\na,b,1\n",
@@ -140,6 +145,8 @@ MISTAKES = [
     ),
     ("p.csv", "l,l,gold\na,b,1\n", {"columns": ["l", 2, "gold"]}, r"p\.csv:1: expected one column named l .*found 2"),
     ("p.csv", "source,src,target\na,b,c\n", {"columns": [2, 3, 9]}, r"p\.csv:1: expected at least 9 columns"),
+    ("p.csv", "l,r,gold\na,b,1\n", {"columns": ["l", "r", 9]}, r"p\.csv:1: expected at least 9 columns"),
+    ("p.csv", "a\nb\n", {}, r"p\.csv:1: expected two columns or more, found one: 'a'"),
     (
         "p.jsonl",
         '{"l": "a", "r": "b"}\n',

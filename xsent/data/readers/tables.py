@@ -209,7 +209,8 @@ def _read_rows(
         row = cells[:-1] if layout is not None and layout.is_padded and not cells[-1] else cells
         if layout is None or len(row) != layout.width:
             mismatches += 1
-            expected = " or ".join(map(str, columns.widths)) if layout is None else layout.width
+            widths = columns.widths if columns.chosen is None else (_needed(columns.chosen),)
+            expected = " or ".join(map(str, widths)) if layout is None else layout.width
             ledger.add(name, number, f"expected {expected} columns", f"{len(row)} columns")
             continue
         yield number, [None if position is None else row[position] for position in layout.positions]
@@ -235,6 +236,8 @@ def _layout_of_header(location: str, cells: Sequence[str], columns: Columns) -> 
                     f"{location}: expected one column named {column} (data.columns), found {names.count(column)} among"
                     f" {', '.join(names)}; give its number"
                 )
+        if _needed(chosen) > len(cells):
+            raise ValueError(_unknown_columns(location, cells, columns))
         return _Layout(
             _padded([names.index(column) if isinstance(column, str) else _index(column) for column in chosen], roles),
             len(cells),
@@ -260,12 +263,11 @@ def _is_header(cells: Sequence[str], columns: Columns) -> bool:
 
 
 def _layout_of_row(location: str, cells: Sequence[str], columns: Columns) -> _Layout | None:
-    """Layout from the numbers of columns, or from the width and the label of a row; None if the row is too short."""
+    """Layout from the numbers of columns, or from the width and the label of a row; None for another width."""
     roles, chosen = columns.roles, columns.chosen
     if chosen is not None:
         positions = _padded([_index(column) for column in chosen], roles)
-        last = max(position for position in positions if position is not None)
-        return _Layout(positions, len(cells)) if last < len(cells) else None
+        return _Layout(positions, len(cells)) if _needed(chosen) <= len(cells) else None
     has_labels = "label" in roles
     width = len(cells)
     is_padded = not cells[-1] and (width not in columns.widths or (has_labels and width == 3))
@@ -342,6 +344,10 @@ def _check(columns: Columns) -> None:
         raise ValueError(f"{expected}; found a column twice")
 
 
+def _needed(chosen: ColumnNames) -> int:
+    return max((column for column in chosen if isinstance(column, int)), default=0)
+
+
 def _describe_header(cells: Sequence[str], positions: Sequence[int | None], columns: Columns) -> str:
     used = {role: position for role, position in zip(columns.roles, positions, strict=False) if position is not None}
     names = [f"{role} is {cells[position].strip()}" for role, position in used.items()]
@@ -351,22 +357,21 @@ def _describe_header(cells: Sequence[str], positions: Sequence[int | None], colu
 
 
 def _unknown_columns(location: str, cells: Sequence[str], columns: Columns) -> str:
+    if columns.chosen is not None:
+        return f"{location}: expected at least {_needed(columns.chosen)} columns (data.columns), found {len(cells)}"
     if len(cells) == 1:
         mark = next((mark for mark in ",;" if mark in cells[0]), None)
         hint = f"; a file with {mark!r} between columns is named .csv" if mark else ""
-        return f"{location}: expected columns with a TAB between them, found {cells[0][:60]!r}{hint}"
+        return f"{location}: expected two columns or more, found one: {cells[0][:60]!r}{hint}"
     labels = [position for position, cell in enumerate(cells) if is_label(cell)]
     widths = " or ".join(map(str, columns.widths))
-    if columns.chosen is not None:
-        needed = max(column for column in columns.chosen if isinstance(column, int))
-        return f"{location}: expected at least {needed} columns (data.columns), found {len(cells)}"
     message = f"{location}: found {len(cells)} columns"
     if "label" in columns.roles and len(cells) in columns.widths:
         message += f", and {cells[2][:40]!r} where column 3 has the label: expected 0, 1, true, false or a score"
     else:
         message += f": expected {widths}, or a header with known names"
     texts = [position + 1 for position in range(len(cells)) if position not in labels]
-    if "label" in columns.roles and len(texts) == 2:
+    if "label" in columns.roles and labels and len(texts) == 2:
         return f"{message}; data.columns=[{texts[0]},{texts[1]},{labels[-1] + 1}] names source, target, label"
     return f"{message}; {_advice(columns, 'names or numbers')}"
 
