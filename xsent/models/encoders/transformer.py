@@ -244,8 +244,9 @@ def _load_transformer(folder: str, name: str, pooling: Sequence[str], trust_remo
             folder, dtype=torch.float32, trust_remote_code=trust_remote_code, output_loading_info=True
         )
     missing, unexpected = sorted(report["missing_keys"]), sorted(report["unexpected_keys"])
-    log.info("%s: missing weights: %s; unused weights: %s", name, _shorten(missing), _shorten(unexpected))
     needed = [key for key in missing if "pooler" not in key or POOLER in pooling]
+    if unexpected:
+        log.info("%s: unused weights: %s", name, _shorten(unexpected))
     if needed:
         hint = "; choose encoder.pooling=cls or mean" if POOLER in pooling else ""
         raise ValueError(f"{folder}: the checkpoint lacks {_shorten(needed)}: they would be random{hint}")
