@@ -171,9 +171,9 @@ def verdict_table(changes: Sequence[Change]) -> Table:
     header = [
         "figure",
         *(labels[0] if len(labels) == 1 else ("from", "to")),
-        "difference",
+        "diff.",
         f"{CONFIDENCE} % interval",
-        "test items",
+        "items",
     ]
     rows = []
     for change in changes:
