@@ -281,3 +281,16 @@ def test_an_invalid_option_of_noise_gets_a_one_line_error_before_any_work(
     assert noise(text, output, *(str(output) if option == "OUT" else option for option in options)) == 1
     assert message in caplog.records[-1].getMessage()
     assert [path.name for path in tmp_path.iterdir()] == ["text.en"]
+
+
+def test_encoders_are_listed_and_described(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main(["encoders"]) == 0
+    assert "\nlabse              768   109          hub: LaBSE\n" in capsys.readouterr().out
+    assert main(["encoders", "labse_raw"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert {"origin     hub: sentence-transformers/LaBSE", "licence    Apache-2.0"} <= set(lines)
+    assert main(["encoders", "labs"]) == 1
+    assert caplog.records[-1].getMessage().endswith("; did you mean labse?")
