@@ -1,6 +1,7 @@
 """Sentence encoders from transformers, compared with sentence-transformers; small random weights."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +326,18 @@ def test_an_unreachable_hub_names_model_variables_and_the_local_way(
         model_folder("sentence-transformers/LaBSE", path=None, revision="main", trust_remote_code=False)
     for word in ("sentence-transformers/LaBSE", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_HOME", "encoder.path="):
         assert word in str(caught.value)
+
+
+def test_retries_of_the_hub_are_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def unreachable(*names: object, **options: object) -> None:
+        for attempt in range(5):
+            logging.getLogger("huggingface_hub.utils._http").warning("Retrying in %ds", attempt)
+        raise OSError("no route")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
+    with pytest.raises(OSError, match=r"encoder\.path=FOLDER.*HF_HUB_OFFLINE=1.*no route"):
+        model_folder("some/model", path=None, revision="main", trust_remote_code=None)
+    assert caplog.messages == ["some/model: the hub does not answer; trying again for half a minute"]
 
 
 def test_prompt_and_special_tokens_count_towards_max_length(bert: Path) -> None:

@@ -83,7 +83,7 @@ def identity_of(compose_run: Compose, options: Options) -> dict[str, Any]:
     Config files that the search chooses from are part of it, each composed with the first choices of all others.
     """
     first = probe_points(options.space)[0]
-    base = ["run_dir=null"]  # each command and each trial has its own
+    base = ["run_dir=."]  # each command and each trial has its own
     files = {
         f"{group}={choice}": _digest(compose_run([*overrides_of(first | {group: choice}), *base]))
         for group, axis in options.space.items()
