@@ -30,7 +30,7 @@ from xsent.evaluation.clsd.evaluator import ClsdEvaluator
 from xsent.evaluation.clsd.swap_statistics import Changes, compare_encoders
 from xsent.reporting.plots.charts import draw_charts
 from xsent.run import evaluate, load_config, register_resolvers
-from xsent.run.build import build
+from xsent.run.config.build import build
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()

@@ -38,7 +38,7 @@ from tqdm import tqdm
 from xsent.atomic import atomic_write
 from xsent.data.sampling.labelled_splits import read_parts
 from xsent.run import build, load_config
-from xsent.run.build import build_evaluator
+from xsent.run.config.build import build_evaluator
 from xsent.run.training import train_run
 
 if TYPE_CHECKING:

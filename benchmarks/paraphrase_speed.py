@@ -25,7 +25,7 @@ import torch
 from benchmarks.paraphrase import NO_OWN, RANKING, Setting, overrides, peer_trainer, positive_pairs, read_data
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.run import build, load_config
-from xsent.run.build import build_recipe
+from xsent.run.config.build import build_recipe
 from xsent.run.evaluation import silence_libraries
 
 BATCH = 64  # pairs

@@ -30,7 +30,7 @@ from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.evaluation.evaluator import Evaluator
 from xsent.models.gradient_cache import embed_chunked
 from xsent.run import build, load_config
-from xsent.run.build import build_recipe
+from xsent.run.config.build import build_recipe
 from xsent.run.training import train_run
 
 ROOT = Path(__file__).resolve().parent.parent

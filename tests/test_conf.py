@@ -10,8 +10,8 @@ from omegaconf import MissingMandatoryValue, OmegaConf
 
 from tests.helpers import ROOT, config
 from xsent.run import check_targets, load_config
-from xsent.run.build import targets
-from xsent.run.compose import name_models
+from xsent.run.config.build import targets
+from xsent.run.config.compose import name_models
 
 CONF = ROOT / "conf"
 # Arguments that `xsent.run` passes: no config sets them.

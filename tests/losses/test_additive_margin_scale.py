@@ -17,7 +17,7 @@ from tests.losses.ranking import masks_of_own, pairs_alone
 from xsent.batch import RankingMasks
 from xsent.losses import AdditiveMarginScale, additive_margin_softmax
 from xsent.losses.additive_margin_scale import HARD_SETS, MARGIN_KINDS, with_margin
-from xsent.run.build import build
+from xsent.run.config.build import build
 
 TOLERANCE: dict[str, Any] = {"rtol": 0, "atol": 1e-8}
 OPTIONS: dict[str, Any] = {

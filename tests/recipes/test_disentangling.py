@@ -13,7 +13,7 @@ from xsent.data.readers.tatoeba import TestBitext
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.evaluation.similarity.alignment_uniformity import AlignmentUniformityEvaluator
 from xsent.run import load_config
-from xsent.run.build import build_recipe
+from xsent.run.config.build import build_recipe
 
 
 class CountingEncoder:

@@ -113,7 +113,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "EMPTY").mkdir()
     (tmp_path / "runs" / "taken").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("xsent.run.checks.find_spec", lambda name: None)
+    monkeypatch.setattr("xsent.run.config.checks.find_spec", lambda name: None)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     return tmp_path
 

@@ -35,7 +35,7 @@ def _job_config(options: argparse.Namespace) -> dict[str, Any]:
 
 def _overrides(options: argparse.Namespace) -> list[str]:
     """``--set`` and the named options as overrides of Hydra."""
-    from xsent.run.compose import override
+    from xsent.run.config.compose import override
 
     named = {key: value for key in options.option_keys if (value := vars(options)[key]) is not None}
     if source := _encoder_source(options):
@@ -393,8 +393,8 @@ def local_task(name: str, config: Mapping[str, Any]) -> LocalTask:
     """Read the files of a local task of ``xsent mteb``."""
     from xsent.jobs.mteb import LocalTask
     from xsent.run import load_config
-    from xsent.run.build import build_evaluator
-    from xsent.run.compose import override
+    from xsent.run.config.build import build_evaluator
+    from xsent.run.config.compose import override
 
     task = config["tasks"][name]
     if config["local"] is None:

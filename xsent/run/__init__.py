@@ -1,11 +1,11 @@
 """Compose configs with Hydra, build their objects, train and evaluate."""
 
 from xsent.catalogue import encoders
-from xsent.run.build import build, check_targets
-from xsent.run.compose import load_config, register_resolvers
+from xsent.run.config.build import build, check_targets
+from xsent.run.config.compose import load_config, register_resolvers
+from xsent.run.config.overrides import check_overrides
 from xsent.run.evaluation import evaluate
 from xsent.run.loading import load_encoder, load_judge
-from xsent.run.overrides import check_overrides
 from xsent.run.pairs import mine, score
 from xsent.run.training import train
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xsent.config_checks import UsageError, check_device
-from xsent.run.compose import load_config, override
+from xsent.run.config.compose import load_config, override
 from xsent.run.evaluation import evaluate_run, score
 from xsent.run.loading import load_encoder, load_model
 from xsent.run.start import read_command, started

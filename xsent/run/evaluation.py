@@ -17,8 +17,8 @@ from omegaconf import DictConfig
 
 from xsent.config_checks import UsageError
 from xsent.run.announce import model_names
-from xsent.run.build import build, build_evaluator
-from xsent.run.compose import plain
+from xsent.run.config.build import build, build_evaluator
+from xsent.run.config.compose import plain
 from xsent.run.loading import check_source, load_model
 from xsent.run.start import Command, read_record, started
 

@@ -13,8 +13,8 @@ import yaml
 from xsent.catalogue import encoder_names, unknown_encoder
 from xsent.config_checks import check_device
 from xsent.paths import conf_folder
-from xsent.run.build import build, build_recipe
-from xsent.run.compose import RANDOM, encoder_config
+from xsent.run.config.build import build, build_recipe
+from xsent.run.config.compose import RANDOM, encoder_config
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder, PairJudge

@@ -21,10 +21,10 @@ from xsent.atomic import write_text
 from xsent.config_checks import UsageError
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
-from xsent.run.checks import check_machine
-from xsent.run.compose import compose_config, override, plain, register_resolvers, without_hydra
+from xsent.run.config.checks import check_machine
+from xsent.run.config.compose import compose_config, override, plain, register_resolvers, without_hydra
+from xsent.run.config.override_errors import explain_override_error
 from xsent.run.errors import format_error, run_reporting
-from xsent.run.override_errors import explain_override_error
 from xsent.run.start import Command, first_missing, grid_command, log_to_screen, read_command, remove_unstarted
 from xsent.run.usage import recipes, usage
 

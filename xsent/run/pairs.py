@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xsent.config_checks import check_choice
-from xsent.run.compose import load_config, override
+from xsent.run.config.compose import load_config, override
 from xsent.run.loading import check_judge, load_encoder, load_model
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from xsent.atomic import write_text
 from xsent.config_checks import UsageError
 from xsent.reporting.secrets import redact
 from xsent.run.announce import announce
-from xsent.run.checks import check_machine
-from xsent.run.compose import compose_config, plain, without_hydra
+from xsent.run.config.checks import check_machine
+from xsent.run.config.compose import compose_config, plain, without_hydra
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from xsent.config_checks import UsageError
 from xsent.run.announce import is_empty
-from xsent.run.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
-from xsent.run.compose import check_same_config, plain
+from xsent.run.config.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
+from xsent.run.config.compose import check_same_config, plain
 from xsent.run.evaluation import check_pictures, finish_run, silence_libraries
 
 if TYPE_CHECKING:

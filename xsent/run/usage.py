@@ -5,7 +5,7 @@ import textwrap
 from pathlib import Path
 
 from xsent.paths import conf_folder
-from xsent.run.override_errors import choices_of
+from xsent.run.config.override_errors import choices_of
 
 WIDTH = 100
 ABOUT = {

@@ -21,8 +21,8 @@ from omegaconf import DictConfig, OmegaConf
 
 import xsent
 from xsent.atomic import write_text
-from xsent.run.build import build, build_evaluator
-from xsent.run.compose import plain
+from xsent.run.config.build import build, build_evaluator
+from xsent.run.config.compose import plain
 from xsent.run.errors import format_error
 from xsent.run.evaluation import embed_spaces, report
 from xsent.run.loading import load_encoder

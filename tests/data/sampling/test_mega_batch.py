@@ -14,7 +14,7 @@ from torch import Tensor
 from tests.helpers import ROOT
 from xsent.data.sampling import mega_batch
 from xsent.data.sampling.mega_batch import MegaBatchMining, MinedNegatives
-from xsent.run.build import build
+from xsent.run.config.build import build
 from xsent.similarity import cos_sim, pairwise_cos_sim
 
 TOP_1 = MegaBatchMining(

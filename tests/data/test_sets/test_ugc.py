@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers import config
 from xsent.data.test_sets.ugc import GeneratedNegatives, UgcSets
-from xsent.run.build import build
+from xsent.run.config.build import build
 from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Noiser
 
 CLEAN = [

@@ -23,7 +23,7 @@ from xsent.evaluation.charts import Histogram
 from xsent.evaluation.divergence.evaluator import DivergenceEvaluator
 from xsent.evaluation.divergence.metrics import PercentRule
 from xsent.reporting.tables.published import published_tables
-from xsent.run.build import build_evaluator
+from xsent.run.config.build import build_evaluator
 
 RULE = PercentRule(above="far", below="near", percents=[50], strict=True)
 

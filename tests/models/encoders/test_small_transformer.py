@@ -10,7 +10,7 @@ from tests.models.small import load_encoder, pair_transformer
 from xsent.models.encoders.static import StaticEncoder
 from xsent.models.encoders.transformer import SentenceEncoder
 from xsent.run import build
-from xsent.run.compose import plain
+from xsent.run.config.compose import plain
 
 COMPARING = {"sharpness": 2.0, "other_side": 0.3, "subtracted": 0.5, "segment": 1.0}
 SENTENCES = ["Good morning, world!", "Guten Morgen, Welt!", "おはよう", "A cat."]

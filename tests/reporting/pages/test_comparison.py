@@ -17,7 +17,7 @@ from xsent.reporting.pages.comparison import (
     short_names,
 )
 from xsent.reporting.pages.run_folder import RunFiles, read_run
-from xsent.run.compose import plain
+from xsent.run.config.compose import plain
 
 DEU = "test/tatoeba/original/deu/accuracy"
 

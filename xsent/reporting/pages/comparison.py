@@ -146,8 +146,11 @@ def _check_output(out: Path) -> None:
 
 def _figures(label: str, metrics: Sequence[ComparedMetric], names: Sequence[str]) -> Table:
     rows = []
+    # Without heads, ``original`` are the vectors of the encoder, trained or not.
+    has_heads = any("/meaning/" in compared.metric for compared in metrics)
     for compared in metrics:
-        cells = [Cell(compared.metric.partition("/")[2].replace("/", " "))]
+        metric = compared.metric if has_heads else compared.metric.replace("/original/", "/")
+        cells = [Cell(metric.partition("/")[2].replace("/", " "))]
         for number, (name, figure) in enumerate(zip(names, compared.runs, strict=True)):
             value = figure.value
             cells.append(Cell("") if value is None else value_cell(compared.metric, value, **{"data-run": name}))

@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from optuna.trial import FrozenTrial, TrialState
 
 from xsent.config_checks import UsageError
-from xsent.run.checks import check_machine
+from xsent.run.config.checks import check_machine
 from xsent.run.evaluation import silence_libraries
 from xsent.run.single_run import CONFIG, train_in_subprocess
 from xsent.run.start import Command, logged

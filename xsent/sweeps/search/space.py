@@ -7,7 +7,7 @@ from typing import Any
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from xsent.config_checks import UsageError, is_number
-from xsent.run.compose import override
+from xsent.run.config.compose import override
 
 Value = None | bool | int | float | str
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution

@@ -10,8 +10,8 @@ from optuna.distributions import CategoricalDistribution, distribution_to_json
 
 import xsent
 from xsent.config_checks import UsageError
-from xsent.run.build import build, check_fits
-from xsent.run.compose import compose_config, plain, without_hydra
+from xsent.run.config.build import build, check_fits
+from xsent.run.config.compose import compose_config, plain, without_hydra
 from xsent.sweeps.search.options import Options
 from xsent.sweeps.search.space import Distribution, Value, key_of, overrides_of, probe_points
 

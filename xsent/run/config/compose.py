@@ -16,10 +16,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xsent.config_checks import UsageError, check_choice, check_integer, check_number, suggestion
 from xsent.paths import conf_folder
-from xsent.run.build import check_keys, check_targets
-from xsent.run.checks import check_types
-from xsent.run.override_errors import explain_override_error, explain_value_error
-from xsent.run.overrides import check_overrides, hydra_context
+from xsent.run.config.build import check_keys, check_targets
+from xsent.run.config.checks import check_types
+from xsent.run.config.override_errors import explain_override_error, explain_value_error
+from xsent.run.config.overrides import check_overrides, hydra_context
 
 RANDOM = ("static", "static_characters", "tiny")  # encoders with random vectors before training
 

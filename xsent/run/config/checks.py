@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hydra.utils import get_object
 
 from xsent.config_checks import UsageError, check_device
-from xsent.run.build import targets
+from xsent.run.config.build import targets
 
 # The package that a target imports when it is built or reads, and the extra with it.
 PACKAGES = {

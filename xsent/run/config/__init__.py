@@ -1,0 +1,1 @@
+"""Configs of runs and jobs: compose with Hydra, check, build the objects."""
