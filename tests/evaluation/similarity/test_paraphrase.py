@@ -230,7 +230,7 @@ def test_the_sample_of_lowest_hashes_does_not_depend_on_order() -> None:
         ({"thresholds": "two"}, "evaluator.thresholds=two: expected one of one, per_kind"),
         ({"alpha": 0}, "evaluator.alpha=0: expected a number above 0"),
         ({"t": -1}, "evaluator.t=-1: expected a number above 0"),
-        ({"uniform_sentences": 1}, "evaluator.uniform_sentences=1: expected at least 2"),
+        ({"uniform_sentences": 1}, "evaluator.uniform_sentences=1: expected an integer of at least 2"),
         ({"zero_shot": ["fr", "qq"]}, "evaluator.zero_shot: unknown language 'qq'"),
         ({"dev_languages": ["french"]}, "evaluator.dev_languages: unknown language 'french'"),
     ],
