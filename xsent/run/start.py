@@ -106,9 +106,8 @@ def started(command: Command) -> Iterator[dict[str, Any]]:
             continue
         cfg.run_dir = str(folder)
         if _rank() == 0:
-            announce(
-                command.program, cfg, command.choices, folder
-            )  # before ``plain`` imports torch, which takes seconds
+            # Before ``plain``, whose import of torch takes seconds.
+            announce(command.program, cfg, command.choices, folder)
         config = plain(cfg)
         check_machine(config)
         if _rank() != 0:
