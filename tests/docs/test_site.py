@@ -130,7 +130,7 @@ def test_every_public_module_is_in_the_reference(site: Path) -> None:
 def test_links_to_files_outside_docs_lead_to_pages(site: Path) -> None:
     train = (site / "howto/train.html").read_text(encoding="utf-8")
     assert 'href="../repository/index.html#train"' in train
-    assert 'id="recipes"' in (site / "repository/index.html").read_text(encoding="utf-8")
+    assert 'id="train"' in (site / "repository/index.html").read_text(encoding="utf-8")
     assert 'href="../reference/conf/search.html#oracle_weights"' in text_of(site, "howto/sweep.html")
 
 

@@ -83,7 +83,7 @@ def test_two_processes_train_a_cell_as_one_does(tmp_path: Path) -> None:
     for trainer in ("cpu", "ddp_cpu"):
         results = study(tmp_path, "encoder=tiny", "recipe/oracle/objective=dream,meat", f"trainer={trainer}")
         assert results.returncode == 0, results.stderr
-        assert "2 of 2 cells are done" in results.stdout
+        assert "2 of 2 cells are done" in results.stderr
         tables.append({(row["objective"], row["space"], row["metric"]): row["ours"] for row in table(tmp_path)})
     assert len(trained(tmp_path)) == 4, "another trainer is another cell"
     assert tables[0] == tables[1]

@@ -319,7 +319,7 @@ def test_a_real_search_is_killed_resumed_and_its_best_trial_trained_again(tmp_pa
 
     again = subprocess.run([*command, "search.trial=0"], cwd=ROOT, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
-    (metrics_file,) = tmp_path.glob("best/*/metrics.json")
+    (metrics_file,) = tmp_path.glob("best-oracle_weights-0-*/metrics.json")
     # Trained without a kill: the resumed trial had the same value.
     assert json.loads(metrics_file.read_text())["best"] == metrics["best"]
 
