@@ -42,8 +42,8 @@ FLAGS = {
 EXAMPLES = {
     "train": (
         "train recipe=oracle",
-        "train recipe=labse encoder=static data=bitext data.root=BITEXT trainer.max_epochs=4 name=first",
-        "train recipe=labse encoder=static data=bitext data.root=BITEXT ckpt_path=last name=first",
+        "train recipe=oracle encoder=mini data=bitext data.root=BITEXT trainer.max_epochs=4 name=first",
+        "train recipe=oracle encoder=mini data=bitext data.root=BITEXT ckpt_path=last name=first",
         "train -m recipe=oracle recipe.host=dream,meat seed=1,2,3",
     ),
     "evaluate": (
