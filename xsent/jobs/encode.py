@@ -25,8 +25,7 @@ from xsent import __version__
 from xsent.atomic import atomic_path
 from xsent.batch import Embedder, Precision
 from xsent.config_checks import check_boolean, check_choice, check_device, check_integer
-from xsent.data.readers.lines import numbered_lines, open_bytes
-from xsent.data.readers.rejects import RejectLedger
+from xsent.data.readers.lines import valid_lines
 from xsent.jobs.checks import check_different, check_free_space, check_input, check_output
 from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
 
@@ -207,15 +206,7 @@ def _readable(source: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _lines(path: Path, name: str) -> Iterator[str]:
-    ledger = RejectLedger(strict=False)
-    with open_bytes(path) as file:
-        for _, line in numbered_lines(file, name, ledger):
-            if ledger.rejects:
-                break
-            yield line
-    if ledger.rejects:
-        name, number, reason, text = ledger.rejects[0]
-        raise ValueError(f"{name}:{number}: {reason}, found {text}; every line needs a vector, none is skipped")
+    return valid_lines(path, name, "every line needs a vector, none is skipped")
 
 
 def _check_text(path: Path, name: str) -> _Text:

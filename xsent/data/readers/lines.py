@@ -69,13 +69,29 @@ def read_lines(path: Path) -> list[str]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: expected a text file, found {'a folder' if path.is_dir() else 'none'}")
+    return list(valid_lines(path, str(path), "no line of this file may be left out"))
+
+
+def valid_lines(path: Path, name: str, why: str) -> Iterator[str]:
+    """Lines of a file that must all be valid, streamed.
+
+    Args:
+        path: the file.
+        name: of the file in messages.
+        why: end of the message, such as "every line needs a vector".
+
+    Raises:
+        ValueError: a line is not UTF-8; names file and line.
+    """
     ledger = RejectLedger(strict=False)
     with open_bytes(path) as file:
-        lines = [text for _, text in numbered_lines(file, str(path), ledger)]
+        for _, text in numbered_lines(file, name, ledger):
+            if ledger.rejects:
+                break
+            yield text
     if ledger.rejects:
         name, line, reason, value = ledger.rejects[0]
-        raise ValueError(f"{name}:{line}: {reason}, found {value}; no line of this file may be left out")
-    return lines
+        raise ValueError(f"{name}:{line}: {reason}, found {value}; {why}")
 
 
 def read_json(path: Path) -> Any:

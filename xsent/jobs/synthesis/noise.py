@@ -13,8 +13,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from xsent.atomic import atomic_write_bytes
-from xsent.data.readers.lines import numbered_lines, open_bytes
-from xsent.data.readers.rejects import RejectLedger
+from xsent.data.readers.lines import valid_lines
 from xsent.jobs.checks import check_different, check_input
 from xsent.text.multiprocess import worker_count
 from xsent.text.noise import MIX_ALL, Noiser
@@ -124,15 +123,7 @@ def warn_unless_english(lines: Iterable[str], source: Path) -> None:
 
 
 def _read_lines(source: Path) -> Iterator[str]:
-    ledger = RejectLedger(strict=False)
-    with open_bytes(source) as file:
-        for _, line in numbered_lines(file, str(source), ledger):
-            if ledger.rejects:
-                break
-            yield line
-    if ledger.rejects:
-        name, number, reason, text = ledger.rejects[0]
-        raise ValueError(f"{name}:{number}: {reason}, found {text}; every line needs a noisy one, none is skipped")
+    return valid_lines(source, str(source), "every line needs a noisy one, none is skipped")
 
 
 def _chunks(lines: Iterator[str]) -> Iterator[Chunk]:
