@@ -342,7 +342,7 @@ def test_an_invalid_command_is_an_error_and_writes_nothing(
 
 
 def test_a_checkpoint_is_named_after_its_run(tmp_path: Path) -> None:
-    from xsent.cli.commands import checkpoint_name
+    from xsent.cli.command_config import checkpoint_name
 
     assert checkpoint_name(tmp_path / "demo") == "demo"
     assert checkpoint_name(tmp_path / "demo" / "checkpoints" / "last.ckpt") == "demo-last"

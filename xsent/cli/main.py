@@ -1,8 +1,8 @@
 """Console command ``xsent``: one table of commands, options generated from ``conf/job/*.yaml``.
 
 ``COMMANDS`` names the positionals and the arguments that are no config values; ``options`` tells how a key of a
-config file becomes an option; ``commands`` has the function that each command runs. A named option beats
-``--set KEY=VALUE``, which beats the file.
+config file becomes an option; ``commands`` and ``text_commands`` have the functions that the commands run. A named
+option beats ``--set KEY=VALUE``, which beats the file.
 """
 
 import argparse
@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from xsent.cli import commands, train
+from xsent.cli import commands, text_commands, train
+from xsent.cli.command_config import CONTINUES
 from xsent.cli.options import HelpFormatter, job_options, settings_help
 from xsent.config_checks import suggestion
 from xsent.version import __version__
@@ -105,7 +106,7 @@ def _command_list() -> str:
 
 
 def _add_arguments(parser: argparse.ArgumentParser, name: str, command: Command) -> None:
-    continues = " A killed run continues: repeat the command." if command.interrupted == commands.CONTINUES else ""
+    continues = " A killed run continues: repeat the command." if command.interrupted == CONTINUES else ""
     parser.description = textwrap.fill(f"{command.about}.{continues}", shutil.get_terminal_size().columns - 2)
     options = [] if command.set_example is None else job_options(name)
     parser.set_defaults(option_keys=[option.key for option in options], interrupted=command.interrupted)
@@ -180,7 +181,7 @@ COMMANDS = {
             _output("VECTORS", "file.npy, file.safetensors or file.parquet; row i belongs to line i"),
         ],
         "block=1000",
-        interrupted=commands.CONTINUES,
+        interrupted=CONTINUES,
     ),
     "mine": Command(
         "Find the translations among the sentences of two files",
@@ -191,11 +192,11 @@ COMMANDS = {
             _output("FILE", "TSV with a header: score, source line, target line, source, target"),
         ],
         "encoder.path=/models/labse or ivf.probes=128",
-        interrupted=commands.CONTINUES,
+        interrupted=CONTINUES,
     ),
     "augment": Command(
         "Make wrong translations for xSIM++ from English sentences",
-        commands.run_augment,
+        text_commands.run_augment,
         [
             _path("source", "ENGLISH", "sentences, one per line (UTF-8, plain or .gz)"),
             _output("PREFIX", "for NAME.dev: writes PREFIX_augmented.dev and PREFIX_errtype.dev.json"),
@@ -204,7 +205,7 @@ COMMANDS = {
     ),
     "noise": Command(
         "Make noisy text from clean English: typos, slang, abbreviations",
-        commands.run_noise,
+        text_commands.run_noise,
         [
             _path("source", "IN", "sentences, one per line (UTF-8, plain or .gz)"),
             _output("OUT", "a noisy sentence for each, plain or .gz"),
@@ -214,7 +215,7 @@ COMMANDS = {
     ),
     "diverge": Command(
         "Make translations that differ in meaning, with the words labelled",
-        commands.run_diverge,
+        text_commands.run_diverge,
         [
             _path(
                 "inputs",
@@ -229,11 +230,11 @@ COMMANDS = {
             _path("--align", "FILE", "word alignments in Pharaoh format, one line per pair, from 0, instead of IN"),
         ],
         "filter.min_distance=0 or annotator.models=/models/stanza",
-        interrupted=commands.CONTINUES,
+        interrupted=CONTINUES,
     ),
     "filter": Command(
         "Score translation pairs and mark the words that differ in meaning",
-        commands.run_filter,
+        text_commands.run_filter,
         [
             _path("bitext", "BITEXT", "tab-separated columns, UTF-8, plain or .gz"),
             _output("SCORED", "the same rows with score, probability, verdict and divergent words; plain or .gz"),
@@ -242,11 +243,11 @@ COMMANDS = {
         ],
         "cosine.word_threshold=0.2 or page.rows=50",
         exclusive=("encoder", "ckpt"),
-        interrupted=commands.CONTINUES,
+        interrupted=CONTINUES,
     ),
     "distract": Command(
         "Make near-copies of sentences that mean something else",
-        commands.run_distract,
+        text_commands.run_distract,
         [
             _text(
                 "inputs",
