@@ -6,16 +6,23 @@ BIN     = $(VENV)/bin
 # Compiled modules are kept even where the user's environment says otherwise: the tests start many processes.
 PYTEST  = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: demo test slow check lint types bench results mini small docs oldest clean
+.PHONY: demo test slow faults faults-short check lint types bench results mini small docs oldest clean
 
 demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
 
 test: $(VENV)/.dev
-	$(PYTEST) -m "not slow and not gpu" -n 2
+	$(PYTEST) -m "not slow and not gpu and not faults" -n 2
 
 slow: $(VENV)/.dev
-	$(PYTEST) -m "slow and not gpu" -n 2
+	$(PYTEST) -m "slow and not gpu and not faults" -n 2
+
+# Injected faults, counted in a table (docs/reliability.md).
+faults: $(VENV)/.dev
+	$(PYTEST) tests/faults -n 2
+
+faults-short: $(VENV)/.dev
+	$(PYTEST) tests/faults -m "not exhaustive" -n 2
 
 check: lint types test
 
