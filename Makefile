@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 # Compiled modules are kept even where the user's environment says otherwise: the tests start many processes.
 PYTEST  = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: demo test slow faults faults-short check lint types bench results mini small docs oldest clean
+.PHONY: demo test slow faults faults-short audit check lint types bench results mini small docs oldest clean
 
 demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
@@ -23,6 +23,10 @@ faults: $(VENV)/.dev
 
 faults-short: $(VENV)/.dev
 	$(PYTEST) tests/faults -m "not exhaustive" -n 2
+
+# Known vulnerabilities of the pinned packages, where an index of advisories can be reached.
+audit: $(VENV)/.audit
+	$(VENV)/audit/bin/python .ci/audit.py
 
 check: lint types test
 
@@ -71,6 +75,11 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
 	touch $@ $(VENV)/.core
+
+$(VENV)/.audit: $(VENV)/bin/python
+	$(BIN)/python -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet pip-audit
+	touch $@
 
 $(VENV)/.docs: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[cpu,docs]"
