@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from xsent.atomic import atomic_folder, atomic_path, atomic_write, atomic_write_bytes, explain_full_disk, write_text
+from xsent.atomic import atomic_folder, atomic_path, atomic_write, atomic_write_bytes, explain_disk_error, write_text
 
 
 @pytest.mark.parametrize("open_target", [atomic_write, atomic_write_bytes, atomic_path])
@@ -73,6 +73,6 @@ def test_a_folder_appears_when_its_block_ends_without_an_error(tmp_path: Path) -
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_an_error_about_a_full_disk_names_the_file_and_the_free_bytes() -> None:
     full = Path("/dev/full")
-    with pytest.raises(OSError, match=r"[\d,]+ bytes are free.*/dev/full") as caught, explain_full_disk(full):
+    with pytest.raises(OSError, match=r"[\d,]+ bytes are free.*/dev/full") as caught, explain_disk_error(full):
         full.write_text("x" * 10**6)
     assert caught.value.errno == errno.ENOSPC

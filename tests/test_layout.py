@@ -14,6 +14,7 @@ BASE = {
     "lexical_overlap",
     "jsonl_log",
     "languages",
+    "array_file",
     "atomic",
     "config_checks",
     "version",

@@ -35,7 +35,7 @@ def atomic_path(path: Path, *, unique: bool = True) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp" if unique else f"{path.name}.tmp")
     try:
-        with explain_full_disk(path):
+        with explain_disk_error(path):
             temporary.unlink(missing_ok=True)
             yield temporary
             _sync(temporary)
@@ -85,7 +85,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     shutil.rmtree(beside, ignore_errors=True)
     folder = beside / path.name
     try:
-        with explain_full_disk(path):
+        with explain_disk_error(path):
             folder.mkdir(parents=True)
             yield folder
             for entry in (*folder.rglob("*"), folder):
@@ -97,16 +97,16 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def explain_full_disk(path: Path) -> Iterator[None]:
-    """Add the path and the free bytes to an error about a full disk that names no file."""
+def explain_disk_error(path: Path) -> Iterator[None]:
+    """Add the path and the free bytes to an error about a full or broken disk that names no file."""
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL_DISK or error.filename is not None:
+        if error.errno not in (*FULL_DISK, errno.EIO) or error.filename is not None:
             raise
         existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
         free = shutil.disk_usage(existing).free
-        reason = f"{os.strerror(error.errno)}: could not be written, {free:,} bytes are free; no partial file was left"
+        reason = f"{error.strerror} while it was written, {free:,} bytes are free; no partial file was left"
         raise OSError(error.errno, reason, str(path)) from error
 
 

@@ -88,14 +88,14 @@ def test_compressed_text_and_the_standard_input_give_the_same_file(
 
 def encode_until_killed(arguments: list[str]) -> None:
     """Kill this process when it writes the fourth block."""
-    write_array = vars(encode)["write_array"]
+    save_array = vars(encode)["save_array"]
 
-    def write_or_kill(file: Path, *rest: Any, **settings: Any) -> None:
+    def save_or_kill(file: Path, array: NDArray[Any]) -> None:
         if "000003" in str(file):
             os.kill(os.getpid(), signal.SIGKILL)
-        write_array(file, *rest, **settings)
+        save_array(file, array)
 
-    vars(encode)["write_array"] = write_or_kill
+    vars(encode)["save_array"] = save_or_kill
     main(arguments)
 
 

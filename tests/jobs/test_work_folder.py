@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from tests.jobs.conftest import file_size_limit
+from xsent.array_file import save_array
 from xsent.jobs.checks import check_free_space
-from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
+from xsent.jobs.work_folder import WorkFolder, open_work_folder
 from xsent.paths import sha256
 
 MANIFEST = {"source": "abc", "k": 4}
 
 
 def save(folder: Path, value: int, *, count: int = 1000) -> None:
-    write_array(folder / "numbers.npy", [np.full(count, value)], dtype=np.int64, shape=(count,))
+    save_array(folder / "numbers.npy", np.full(count, value))
 
 
 def test_a_finished_shard_is_not_made_again(tmp_path: Path) -> None:
@@ -89,12 +90,6 @@ def test_sha256_equals_the_standard(tmp_path: Path) -> None:
     (tmp_path / "abc").write_bytes(b"abc")
     # FIPS 180-2, appendix B.1.
     assert sha256(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
-
-def test_an_array_written_in_parts_reads_as_one(tmp_path: Path) -> None:
-    complete = np.arange(60, dtype=np.float32).reshape(20, 3)
-    write_array(tmp_path / "a.npy", [complete[:7], complete[7:7], complete[7:]], dtype=np.float32, shape=(20, 3))
-    np.testing.assert_array_equal(np.load(tmp_path / "a.npy", allow_pickle=False), complete)
 
 
 def test_too_little_disk_space_is_an_error(tmp_path: Path) -> None:

@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from xsent import __version__
+from xsent.array_file import save_array, write_array
 from xsent.atomic import atomic_path
 from xsent.batch import Embedder, Precision
 from xsent.config_checks import check_boolean, check_choice, check_device, check_integer
 from xsent.data.readers.lines import valid_lines
 from xsent.jobs.checks import check_different, check_free_space, check_input, check_output
-from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
+from xsent.jobs.work_folder import WorkFolder, open_work_folder
 
 log = logging.getLogger(__name__)
 
@@ -167,9 +168,8 @@ class _Job:
             vectors = self.embedder.encode(
                 texts, space=space, normalize=normalize, precision=precision, batch_size=batch_size
             ).numpy()
-            write_array(folder / f"{KIND}.npy", [vectors], dtype=vectors.dtype, shape=vectors.shape)
-            zeros = np.array([(~vectors.any(axis=1)).sum()])
-            write_array(folder / "zeros.npy", [zeros], dtype=zeros.dtype, shape=zeros.shape)
+            save_array(folder / f"{KIND}.npy", vectors)
+            save_array(folder / "zeros.npy", np.array([(~vectors.any(axis=1)).sum()]))
             encoded.append(len(texts))
 
         with tqdm(total=self.lines, desc=f"encoding {name}", unit=" lines", delay=2) as bar:

@@ -3,14 +3,14 @@
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from filelock import FileLock, Timeout
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from xsent.atomic import atomic_path
 from xsent.data.stores.array_cache import cached_arrays
@@ -109,23 +109,3 @@ def _check_manifest(path: Path, manifest: dict[str, object]) -> None:
             " it, another --work-dir to keep it, or delete it"
         )
     log.info("continuing in %s", path)
-
-
-def write_array(file: Path, parts: Iterable[NDArray[np.generic]], *, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
-    """Write a ``.npy`` file part by part, for arrays larger than memory.
-
-    On a full disk it raises the reason, which ``numpy.save`` does not; writing to a memory map would crash.
-
-    Args:
-        file: overwritten if it exists.
-        parts: rows of the array, in order; together they have the shape.
-    """
-    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
-    rows = 0
-    with file.open("wb") as out:
-        np.lib.format.write_array_header_1_0(out, header)
-        for part in parts:
-            assert part.shape[1:] == shape[1:], f"{file}: a part of shape {part.shape} for {shape}"
-            rows += len(part)
-            out.write(np.ascontiguousarray(part, dtype=dtype).data)
-    assert rows == shape[0], f"{file}: {rows} rows came for {shape}"

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from xsent.array_file import save_array
 from xsent.jobs.mining.vectors import StoredVectors
-from xsent.jobs.work_folder import WorkFolder, write_array
+from xsent.jobs.work_folder import WorkFolder
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def stored(tmp_path: Path) -> tuple[StoredVectors, Tensor]:
         work.make(
             "vectors",
             number,
-            lambda folder, rows=rows: write_array(folder / "vectors.npy", [rows], dtype=rows.dtype, shape=rows.shape),
+            lambda folder, rows=rows: save_array(folder / "vectors.npy", rows),
         )
     return StoredVectors(work, "vectors", 23, 5), complete
 

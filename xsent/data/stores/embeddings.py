@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xsent.batch import Embedder
-from xsent.data.stores.array_cache import cached_arrays, store_key
+from xsent.data.stores.array_cache import Layout, cached_arrays, store_key
 
 log = logging.getLogger(__name__)
 
@@ -31,5 +31,6 @@ class EmbeddingStore:
             log.info("embedding %s texts, stored in %s", f"{len(texts):,}", self.cache_dir)
             embedder.encode(texts, show_progress=True, out=folder / "vectors.npy")
 
-        arrays = cached_arrays(self.cache_dir, "embeddings", store_key(embedder.digest(), texts), make)
+        layout: Layout = {"vectors": (np.float32, (len(texts), None))}
+        arrays = cached_arrays(self.cache_dir, "embeddings", store_key(embedder.digest(), texts), make, layout=layout)
         return cast("NDArray[np.float32]", arrays["vectors"])

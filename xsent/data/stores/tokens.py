@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
+from xsent.array_file import save_array
 from xsent.batch import Tokenizer, Tokens
-from xsent.data.stores.array_cache import cached_arrays, store_key
+from xsent.data.stores.array_cache import Layout, cached_arrays, store_key
 from xsent.text.noise import Noiser, noise_sentences
 
 log = logging.getLogger(__name__)
@@ -63,10 +64,12 @@ def tokenize_once(texts: Sequence[str], tokenizer: Tokenizer, cache_dir: Path) -
             chunk = tokenizer.tokenize(texts[start : start + CHUNK])
             token_ids += [np.asarray(ids, dtype=np.int32) for ids in chunk]
         store = store_of(token_ids)
-        np.save(folder / "ids.npy", store.ids)
-        np.save(folder / "offsets.npy", store.offsets)
+        save_array(folder / "ids.npy", store.ids)
+        save_array(folder / "offsets.npy", store.offsets)
 
-    arrays = cached_arrays(cache_dir, "tokens", store_key(tokenizer.tokenizer_digest(), texts), make)
+    key = store_key(tokenizer.tokenizer_digest(), texts)
+    layout: Layout = {"ids": (np.int32, (None,)), "offsets": (np.int64, (len(texts) + 1,))}
+    arrays = cached_arrays(cache_dir, "tokens", key, make, layout=layout)
     return TokenStore(cast("NDArray[np.int32]", arrays["ids"]), np.asarray(arrays["offsets"]))
 
 
@@ -82,11 +85,18 @@ def noisy_texts(
         log.info("making %s sentences noisy", f"{len(texts):,}")
         noisy = noise_sentences(noiser, texts, keys, workers=workers)
         raw = [sentence.text.encode("utf-8", "surrogatepass") for sentence in noisy]
-        np.save(folder / "bytes.npy", np.frombuffer(b"".join(raw), dtype=np.uint8))
-        np.save(folder / "ends.npy", np.cumsum([len(text) for text in raw], dtype=np.int64))
-        np.save(folder / "untouched.npy", np.array([sum(not sentence.applied for sentence in noisy)], dtype=np.int64))
+        save_array(folder / "bytes.npy", np.frombuffer(b"".join(raw), dtype=np.uint8))
+        save_array(folder / "ends.npy", np.cumsum([len(text) for text in raw], dtype=np.int64))
+        untouched = sum(not sentence.applied for sentence in noisy)
+        save_array(folder / "untouched.npy", np.array([untouched], dtype=np.int64))
 
-    arrays = cached_arrays(cache_dir, "noise", store_key(noiser.digest(), texts), make)
+    key = store_key(noiser.digest(), texts)
+    layout: Layout = {
+        "bytes": (np.uint8, (None,)),
+        "ends": (np.int64, (len(texts),)),
+        "untouched": (np.int64, (1,)),
+    }
+    arrays = cached_arrays(cache_dir, "noise", key, make, layout=layout)
     untouched = int(arrays["untouched"][0])
     log.info("noise: %s of %s sentences were left as they are", f"{untouched:,}", f"{len(texts):,}")
     content, ends = arrays["bytes"].tobytes(), arrays["ends"].tolist()

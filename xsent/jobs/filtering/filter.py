@@ -19,6 +19,7 @@ import torch
 from tqdm import tqdm
 
 from xsent import __version__
+from xsent.array_file import save_array
 from xsent.atomic import atomic_write
 from xsent.batch import Judgement, PairJudge, WordPair
 from xsent.config_checks import check_choice, check_device, check_integer
@@ -34,7 +35,7 @@ from xsent.evaluation.score_report import (
 from xsent.jobs.bitext_reader import BitextReader, Columns, Row, StreamedLedger, extend_names
 from xsent.jobs.checks import check_different, check_input, check_output
 from xsent.jobs.filtering.tokenize import Texts, Words, tokenize_chunks, tokenize_pairs
-from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
+from xsent.jobs.work_folder import WorkFolder, open_work_folder
 from xsent.languages import to_iso639_3
 from xsent.text.multiprocess import worker_count
 
@@ -268,7 +269,7 @@ class FilterJob:
             tags = [getattr(judgement, side) for judgement in judgements]
             arrays[side] = np.concatenate([np.empty(0, np.float32), *(part for part in tags if part is not None)])
         for name, array in arrays.items():
-            write_array(folder / f"{name}.npy", [array], dtype=array.dtype, shape=array.shape)
+            save_array(folder / f"{name}.npy", array)
 
     def _judge(self, number: int, words: Words) -> list[Judgement]:
         first = number * self.options.chunk + 1

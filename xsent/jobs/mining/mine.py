@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from xsent import __version__
+from xsent.array_file import save_array
 from xsent.atomic import atomic_write
 from xsent.batch import Embedder
 from xsent.config_checks import check_device
@@ -32,7 +32,7 @@ from xsent.jobs.mining.engines import Engine
 from xsent.jobs.mining.sentences import Sentences, read_sentences
 from xsent.jobs.mining.settings import MiningOptions
 from xsent.jobs.mining.vectors import StoredVectors
-from xsent.jobs.work_folder import WorkFolder, open_work_folder, write_array
+from xsent.jobs.work_folder import WorkFolder, open_work_folder
 from xsent.paths import sha256
 from xsent.similarity import unit
 
@@ -298,8 +298,7 @@ _encoders: dict[str, Embedder] = {}  # by digest, of this process
 
 def _save(folder: Path, **arrays: Tensor) -> None:
     for name, tensor in arrays.items():
-        array: NDArray[np.generic] = tensor.numpy(force=True)
-        write_array(folder / f"{name}.npy", [array], dtype=array.dtype, shape=array.shape)
+        save_array(folder / f"{name}.npy", tensor.numpy(force=True))
 
 
 def write_pairs(output: Path, pairs: MinedPairs, source: Sentences, target: Sentences) -> None:

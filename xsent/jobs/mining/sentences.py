@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from xsent.array_file import save_array, write_array
 from xsent.data.readers.lines import numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
-from xsent.jobs.work_folder import WorkFolder, write_array
+from xsent.jobs.work_folder import WorkFolder
 
 # Record of a line, for deduplication.
 LINE = np.dtype([("digest", "<u8", 2), ("number", "<i8"), ("size", "<i8")])
@@ -99,7 +100,7 @@ def _write(path: Path, folder: Path, rejects: Path) -> None:
         raise ValueError(f"{path}: expected one sentence per line, found {counts}")
     numbers, ends = distinct["number"], distinct["size"].cumsum()
     for name, values in [("numbers", numbers), ("ends", ends), ("counts", np.array(counts))]:
-        write_array(folder / f"{name}.npy", [values], dtype=np.int64, shape=values.shape)
+        save_array(folder / f"{name}.npy", values.astype(np.int64, copy=False))
     write_array(folder / "text.npy", _texts(path, numbers, counts.lines), dtype=np.uint8, shape=(int(ends[-1]),))
 
 

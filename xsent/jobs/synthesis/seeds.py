@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from xsent.array_file import save_array
 from xsent.batch import Embedder, WordPair
 from xsent.config_checks import check_choice, check_integer
 from xsent.data.readers.rejects import RejectLedger
@@ -281,7 +282,7 @@ def pair_margins(
 
 def _embed(texts: list[str], embedder: Embedder, cache: Path) -> NDArray[np.float32]:
     def write(shard: Sequence[str], folder: Path) -> None:
-        np.save(folder / "vectors.npy", embedder.encode(shard).float().numpy())
+        save_array(folder / "vectors.npy", embedder.encode(shard).float().numpy())
 
     shards = _cached_shards(texts, "embedding", embedder.digest(), cache, write, str)
     embeddings: NDArray[np.float32] = np.concatenate([arrays["vectors"] for arrays in shards])
@@ -315,7 +316,7 @@ def _cached_json(
 ) -> list[Any]:
     def write(shard: Sequence[Item], folder: Path) -> None:
         raw = json.dumps(tool(shard), ensure_ascii=False).encode()
-        np.save(folder / "json.npy", np.frombuffer(raw, dtype=np.uint8))
+        save_array(folder / "json.npy", np.frombuffer(raw, dtype=np.uint8))
 
     shards = _cached_shards(items, kind, digest, cache, write, to_text)
     return [row for arrays in shards for row in json.loads(arrays["json"].tobytes())]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from xsent.array_file import ArrayFile
 from xsent.batch import Tokens
 from xsent.models.batching import batch_slices, flatten_ids, hash_tensors, longest_first, reordered_positions
 from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder
@@ -167,7 +168,7 @@ class Encoder(SentenceEmbedder, DeclaredModule):
     def _networks(self) -> Sequence[nn.Module]:
         return [self]
 
-    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any]:
+    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any] | ArrayFile:
         hidden = not options.show_progress
         ids, lengths = self._tokenize_all(sentences, hidden)
         # Longest first: a batch that exceeds the memory fails at once.

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xsent.array_file import ArrayFile
 from xsent.batch import Parts, Precision
 from xsent.models.batching import hash_tensors
 from xsent.models.encoders.base import Encoder
@@ -62,7 +63,7 @@ class DisentangledEncoder(SentenceEmbedder):
         """Vectors (N, D) float32 in all three spaces; each sentence is encoded once."""
         return split_spaces(self.encoder.encode(sentences, show_progress=show_progress), self.heads)
 
-    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any]:
+    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any] | ArrayFile:
         computed: Precision = "bfloat16" if options.precision == "bfloat16" else "float32"
         original = self.encoder.encode(
             sentences, batch_size=options.batch_size, show_progress=options.show_progress, precision=computed

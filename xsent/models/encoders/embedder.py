@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xsent.array_file import ArrayFile
+from xsent.atomic import atomic_path
 from xsent.batch import Precision
 from xsent.config_checks import check_choice, check_device, check_integer, check_space
 from xsent.similarity import cos_sim, unit
@@ -25,16 +27,12 @@ class EncodeOptions(NamedTuple):
     precision: Precision
     out: Path | None
 
-    def allocate(self, rows: int, dim: int) -> NDArray[Any]:
-        """An array of zeros for the result, in memory or mapping the file ``out``."""
+    def allocate(self, rows: int, dim: int) -> NDArray[Any] | ArrayFile:
+        """Zeros for the result, in memory or in the file ``out``."""
         kind = np.int8 if self.precision == "int8" else np.float32
         if self.out is None:
             return np.zeros((rows, dim), dtype=kind)
-        self.out.parent.mkdir(parents=True, exist_ok=True)
-        if rows:
-            return np.lib.format.open_memmap(self.out, mode="w+", dtype=kind, shape=(rows, dim))
-        np.save(self.out, np.zeros((0, dim), dtype=kind))  # a file without rows cannot be mapped
-        return np.zeros((0, dim), dtype=kind)
+        return ArrayFile(self.out, dtype=kind, shape=(rows, dim))
 
     def finish(self, embeddings: Tensor) -> NDArray[Any]:
         """Embeddings (B, D) float32 as the result has them: of length one, or of 8 bits, if so chosen."""
@@ -78,7 +76,8 @@ class SentenceEmbedder(ABC):
             precision: ``float32``; ``bfloat16``: computes with weights in bfloat16, the result is float32;
                 ``int8``: computes in float32 and returns whole numbers of 8 bits, each vector scaled to its own
                 largest value, which cosines do not depend on.
-            out: a ``.npy`` file to write the vectors to; the result is then a memory map of that file.
+            out: a ``.npy`` file to write the vectors to; the result is then a memory map of that file, which appears
+                when it is complete.
 
         Returns:
             (D,) for one text, (N, D) for several, in their order; on the CPU.
@@ -87,6 +86,7 @@ class SentenceEmbedder(ABC):
             ValueError: an unknown space, precision or device.
             TypeError: a sentence is not a string.
             FloatingPointError: a vector is not finite.
+            OSError: the disk of ``out`` is full, found before the first sentence is encoded.
         """
         if isinstance(sentences, str):
             if out is not None:
@@ -102,11 +102,14 @@ class SentenceEmbedder(ABC):
         check_space(space, self.spaces)
         if normalize and precision == "int8":
             raise ValueError("normalize=True: a vector of precision='int8' cannot have length one; use similarity")
-        options = EncodeOptions(batch_size, normalize, show_progress, precision, None if out is None else Path(out))
+        options = EncodeOptions(batch_size, normalize, show_progress, precision, None)
         with _moved(self._networks(), device):
-            vectors = self._encode(sentences, space, options)
-        if isinstance(vectors, np.memmap):
-            vectors.flush()
+            if out is None:
+                vectors = self._encode(sentences, space, options)
+            else:
+                with atomic_path(Path(out)) as temporary:
+                    self._encode(sentences, space, options._replace(out=temporary))
+                vectors = np.load(out, mmap_mode="r+" if len(sentences) else None)  # no map without rows
         result = torch.from_numpy(vectors)
         return result[0] if is_single else result
 
@@ -130,8 +133,8 @@ class SentenceEmbedder(ABC):
         return (vectors[None] if vectors.ndim == 1 else vectors).float()
 
     @abstractmethod
-    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any]:
-        """Vectors (N, D) in a space, in an array of ``options.allocate``."""
+    def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any] | ArrayFile:
+        """Vectors (N, D) in a space, in what ``options.allocate`` returns."""
 
     @abstractmethod
     def _networks(self) -> Sequence[nn.Module]:

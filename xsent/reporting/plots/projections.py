@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from tqdm import tqdm
 
+from xsent.array_file import save_array
 from xsent.data.stores.array_cache import cached_arrays
 from xsent.similarity import unit
 
@@ -90,7 +91,7 @@ def _cached_tsne(distinct: Array, seed: int, perplexity: float, cache_dir: Path 
     key = hashlib.sha256(settings.encode() + np.ascontiguousarray(distinct).tobytes()).hexdigest()
 
     def make(folder: Path) -> None:
-        np.save(folder / "points.npy", _tsne(distinct, seed, perplexity))
+        save_array(folder / "points.npy", _tsne(distinct, seed, perplexity))
 
     return np.asarray(cached_arrays(cache_dir, "projections", key, make)["points"], dtype=np.float32)
 
