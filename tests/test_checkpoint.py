@@ -40,7 +40,7 @@ def test_a_full_disk_leaves_the_previous_checkpoint_intact(tmp_path: Path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=r"No space left on device.*intact"):
+    with pytest.raises(OSError, match=r"No space left on device.*unchanged"):
         save_checkpoint({"step": 2}, path)
     monkeypatch.undo()
     assert load_checkpoint(path) == {"step": 1}

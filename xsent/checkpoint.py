@@ -3,9 +3,10 @@
 import logging
 import os
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 from lightning_fabric.plugins.io.checkpoint_io import CheckpointIO
@@ -35,15 +36,15 @@ def save_checkpoint(checkpoint: dict[str, Any], path: Path) -> None:
     try:
         with atomic_path(path, unique=False) as temporary:
             with temporary.open("wb") as file:
-                torch.save(checkpoint, file)
+                _write(checkpoint, file)
             digests = [sha256(temporary)]
-            if path.exists():
-                digests.append(sha256(path))
-                _copy_previous(path, digests[1])
+            if path.exists() and (digest := _intact_digest(path)) is not None:
+                digests.append(digest)
+                _copy_previous(path, digest)
             # The list of digests is written before the rename: a kill in between leaves a file whose digest it has.
             write_text(hash_file(path), "\n".join(digests) + "\n")
-    except (OSError, RuntimeError) as error:  # torch reports a full disk as RuntimeError
-        previous = f"the earlier checkpoint is intact: {path}" if path.exists() else "there was no earlier one"
+    except OSError as error:
+        previous = f"the earlier checkpoint is unchanged: {path}" if path.exists() else "there was no earlier one"
         raise OSError(f"could not save a checkpoint to {path}: {error}; {previous}") from error
 
 
@@ -57,20 +58,23 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such checkpoint")
     if hash_file(path).is_file():
-        digest, accepted = sha256(path), hash_file(path).read_text().split()
+        digest, accepted = sha256(path), _recorded_digests(path)
         if digest not in accepted:
+            expected = " or ".join(accepted) or f"none in {hash_file(path).name}"
             raise ValueError(
-                f"{path}: truncated or altered: expected sha256 {' or '.join(accepted)}, found {digest};"
-                f" the previous checkpoint may be intact: {previous_file(path)}"
+                f"{path}: truncated or altered: expected sha256 {expected}, found {digest}; {_advice(path)}"
             )
     else:
-        log.warning("%s: no %s beside it, so the content is not verified", path, hash_file(path).name)
+        log.warning("%s: no %s beside it; its checksums tell of accidents only", path, hash_file(path).name)
+        _check_crc(path)
     try:
         checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         # torch's own message advises to unpickle any code.
         reason = f"{type(error).__name__}: {str(error).partition('.')[0]}"
-        raise ValueError(f"{path}: not a readable checkpoint of tensors and plain values ({reason})") from error
+        raise ValueError(
+            f"{path}: not a readable checkpoint of tensors and plain values ({reason}); {_advice(path)}"
+        ) from error
     return checkpoint
 
 
@@ -91,8 +95,31 @@ class HashedCheckpointIO(CheckpointIO):
         return load_checkpoint(Path(path))
 
     def remove_checkpoint(self, path: str | os.PathLike[str]) -> None:
-        for file in (Path(path), hash_file(Path(path)), previous_file(Path(path))):
+        for file in (Path(path), previous_file(Path(path))):
             file.unlink(missing_ok=True)
+            hash_file(file).unlink(missing_ok=True)
+
+
+def _write(checkpoint: dict[str, Any], file: BinaryIO) -> None:
+    try:
+        torch.save(checkpoint, file)
+    except RuntimeError as error:
+        if isinstance(error.__context__, OSError):  # torch replaces the error of a full disk
+            raise error.__context__ from None
+        raise
+
+
+def _recorded_digests(path: Path) -> list[str]:
+    return hash_file(path).read_text(encoding="ascii", errors="replace").split() if hash_file(path).is_file() else []
+
+
+def _intact_digest(path: Path) -> str | None:
+    """Digest of a checkpoint that is about to be replaced; None if it is damaged, so not worth keeping."""
+    digest, accepted = sha256(path), _recorded_digests(path)
+    if hash_file(path).is_file() and digest not in accepted:
+        log.warning("%s: truncated or altered, so it is not kept as %s", path, previous_file(path).name)
+        return None
+    return digest
 
 
 def _copy_previous(path: Path, digest: str) -> None:
@@ -102,4 +129,23 @@ def _copy_previous(path: Path, digest: str) -> None:
             temporary.hardlink_to(path)  # takes no space; the next rename separates the two
         except OSError:  # a file system without hard links
             shutil.copyfile(path, temporary)
-    write_text(hash_file(copy), digest + "\n")
+        # Written before the rename, with the digest of the copy there, as in `save_checkpoint`.
+        write_text(hash_file(copy), "\n".join([digest, *_recorded_digests(copy)[:1]]) + "\n")
+
+
+def _check_crc(path: Path) -> None:
+    """Raise ``ValueError`` if the content does not have the checksums inside the file, which torch does not compare."""
+    if not zipfile.is_zipfile(path):
+        return  # torch tells
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except Exception as error:  # of any type, from a damaged file
+        damaged = str(error)
+    if damaged is not None:
+        raise ValueError(f"{path}: truncated or altered: wrong checksum ({damaged}); {_advice(path)}")
+
+
+def _advice(path: Path) -> str:
+    previous = previous_file(path)
+    return f"the previous checkpoint may be intact: {previous}" if previous.is_file() else "there is no previous one"
