@@ -47,7 +47,8 @@ results: $(VENV)/.dev
 # The bundled encoder, from the bitext that BITEXT names (docs/mini.md).
 BITEXT ?= ../shared/data/bitext
 mini: $(VENV)/.core
-	$(BIN)/python train.py experiment=mini data.root=$(BITEXT) save_encoder=xsent/assets/mini
+	$(BIN)/python train.py experiment=mini data.root=$(BITEXT) save_encoder=models/mini
+	cp models/mini/config.json models/mini/tokenizer.json models/mini/vectors.safetensors xsent/assets/mini/
 
 # The small multilingual transformer, from the same bitext, into models/small (docs/small.md).
 small: $(VENV)/.core

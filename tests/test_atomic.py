@@ -76,3 +76,22 @@ def test_an_error_about_a_full_disk_names_the_file_and_the_free_bytes() -> None:
     with pytest.raises(OSError, match=r"[\d,]+ bytes are free.*/dev/full") as caught, explain_disk_error(full):
         full.write_text("x" * 10**6)
     assert caught.value.errno == errno.ENOSPC
+
+
+def test_a_folder_is_replaced_as_a_whole_and_comes_back_after_a_kill_between_the_renames(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    for name in ("a", "b"):
+        with atomic_folder(path, replace=True) as folder:
+            (folder / name).write_text(name)
+    assert [file.name for file in path.iterdir()] == ["b"]
+    (tmp_path / "model.tmp").mkdir()
+    path.rename(tmp_path / "model.tmp" / "earlier")
+
+    def fail() -> None:
+        with atomic_folder(path, replace=True):
+            assert (path / "b").read_text() == "b"
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail()
+    assert [file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*")] == ["model", "model/b"]

@@ -73,26 +73,35 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Give an empty temporary folder of the same name; it is moved to ``path`` when the block ends.
 
     The caller makes sure that no other process writes this folder. What a killed process left is deleted first.
 
+    Args:
+        path: the target.
+        replace: whether a folder there is replaced. A kill between its two renames leaves none; the next call moves
+            the earlier folder back.
+
     Raises:
-        OSError: ``path`` exists and is not an empty folder; or the disk is full.
+        OSError: ``path`` exists and is not an empty folder, unless it is replaced; or the disk is full.
     """
     beside = path.with_name(f"{path.name}.tmp")
+    folder, earlier = beside / path.name, beside / "earlier"
+    _move_back(earlier, path)
     shutil.rmtree(beside, ignore_errors=True)
-    folder = beside / path.name
     try:
         with explain_disk_error(path):
             folder.mkdir(parents=True)
             yield folder
             for entry in (*folder.rglob("*"), folder):
                 _sync(entry)
+            if replace and path.exists():
+                path.rename(earlier)
             folder.rename(path)
             _sync(path.parent)
     finally:
+        _move_back(earlier, path)
         shutil.rmtree(beside, ignore_errors=True)
 
 
@@ -108,6 +117,11 @@ def explain_disk_error(path: Path) -> Iterator[None]:
         free = shutil.disk_usage(existing).free
         reason = f"{error.strerror} while it was written, {free:,} bytes are free; no partial file was left"
         raise OSError(error.errno, reason, str(path)) from error
+
+
+def _move_back(earlier: Path, path: Path) -> None:
+    if earlier.exists() and not path.exists():
+        earlier.rename(path)
 
 
 def _sync(path: Path) -> None:

@@ -119,6 +119,8 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
 
         Raises:
             ValueError: this recipe trains no encoder that works alone.
+            UsageError: the folder holds something else than a saved encoder.
+            OSError: the disk is full; an earlier encoder there is unchanged.
         """
         raise ValueError(f"{type(self).__name__} trains no encoder to save; use xsent.load_encoder on the run")
 

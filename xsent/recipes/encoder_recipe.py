@@ -14,6 +14,7 @@ from xsent.models import freezing
 from xsent.models.encoders.base import Encoder
 from xsent.models.gradient_cache import embed_chunked
 from xsent.recipes.base import D, SentenceRecipe
+from xsent.recipes.encoder_folder import save_encoder
 
 PREFIX = "encoder."  # of the encoder's weights in a checkpoint
 
@@ -75,7 +76,7 @@ class EncoderRecipe(SentenceRecipe[D]):
         return self.encoder.can_save
 
     def save_encoder(self, folder: Path) -> None:
-        self.encoder.save(folder)
+        save_encoder(self.encoder, folder)
 
     def on_fit_start(self) -> None:
         super().on_fit_start()

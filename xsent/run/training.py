@@ -57,6 +57,7 @@ def train_run(
     from xsent.data.stores.embeddings import EmbeddingStore
     from xsent.distributed import rank
     from xsent.evaluation.evaluator import Evaluation
+    from xsent.recipes.encoder_folder import check_encoder_folder
     from xsent.reporting.environment import environment
     from xsent.reporting.run_outputs import remove_outputs
     from xsent.reporting.secrets import redact
@@ -91,6 +92,8 @@ def train_run(
     check_monitors(config["callbacks"], validation_evaluator, recipe)
     if config["save_encoder"] is not None and not recipe.can_save_encoder:
         raise UsageError("save_encoder: this recipe trains no encoder that can be saved alone; use xsent.load_encoder")
+    if config["save_encoder"] is not None:
+        check_encoder_folder(Path(config["save_encoder"]))
     to_draw = data.sample_sentences(
         "test", languages=pictures["languages"], per_language=pictures["pairs_per_language"]
     )

@@ -1,0 +1,54 @@
+"""Folder of a trained encoder: replaced as a whole, and only if ``save_encoder`` wrote everything in it."""
+
+import json
+from pathlib import Path
+
+from xsent.atomic import atomic_folder
+from xsent.config_checks import UsageError
+from xsent.models.encoders.base import Encoder
+
+LIST = "saved_files.json"  # names of all files of the folder
+
+
+def check_encoder_folder(folder: Path) -> None:
+    """Check that an encoder can be saved there without the loss of any other file.
+
+    Raises:
+        UsageError: the folder holds something else than an encoder that ``save_encoder`` wrote.
+    """
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: expected a folder for the encoder or none, found a file; nothing was changed")
+    foreign = sorted(_files(folder) - _listed(folder))
+    if foreign:
+        raise UsageError(
+            f"{folder}: expected no folder, an empty one or an encoder that save_encoder wrote, found {foreign[0]}"
+            f" ({len(foreign)} such files); nothing was changed; name another folder"
+        )
+
+
+def save_encoder(encoder: Encoder, folder: Path) -> None:
+    """Write an encoder in the format that its ``load`` reads; an earlier one is replaced as a whole.
+
+    Raises:
+        UsageError: as ``check_encoder_folder``.
+        OSError: the disk is full; an earlier encoder is unchanged.
+    """
+    check_encoder_folder(folder)
+    with atomic_folder(folder.resolve(), replace=True) as temporary:
+        encoder.save(temporary)
+        names = sorted({*_files(temporary), LIST})
+        (temporary / LIST).write_text(json.dumps(names, indent=1) + "\n", encoding="utf-8")
+
+
+def _files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+
+
+def _listed(folder: Path) -> set[str]:
+    try:
+        names = json.loads((folder / LIST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return set()
+    return {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
