@@ -14,6 +14,7 @@ BASE = {
     "lexical_overlap",
     "jsonl_log",
     "languages",
+    "archives",
     "array_file",
     "atomic",
     "config_checks",

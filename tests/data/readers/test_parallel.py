@@ -163,7 +163,7 @@ def test_an_opus_zip_gives_what_its_moses_files_give(tmp_path: Path) -> None:
 
 def test_an_opus_zip_that_is_no_zip_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "corpus.zip").write_text("not one")
-    with pytest.raises(ValueError, match="expected a zip file"):
+    with pytest.raises(ValueError, match="expected a complete zip file"):
         list(read_opus_zip(ledger(), str(tmp_path / "corpus.zip")))
 
 

@@ -1,14 +1,13 @@
 r"""Strict reading of text files: only ``\n`` ends a line, lines are UTF-8, and errors name file and line."""
 
 import codecs
-import gzip
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
+from xsent.archives import open_gzip
 from xsent.data.readers.rejects import RejectLedger
 from xsent.languages import to_iso639_3
 
@@ -19,17 +18,14 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: a damaged or truncated archive, found while reading; names the file.
+        ValueError: a damaged or truncated archive, or a decompression bomb, found while reading; names the file.
     """
     if path.suffix != ".gz":
         with path.open("rb") as file:
             yield file
         return
-    try:
-        with gzip.open(path, "rb") as packed:
-            yield cast(BinaryIO, packed)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}: expected a complete gzip file, found a damaged one ({error})") from error
+    with open_gzip(path) as unpacked:
+        yield unpacked
 
 
 def numbered_lines(file: Iterable[bytes], name: str, ledger: RejectLedger) -> Iterator[tuple[int, str]]:

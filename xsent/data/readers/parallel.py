@@ -4,11 +4,11 @@ A reader takes the ledger of rejected lines and ``data.root``, a folder, a file 
 """
 
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from xsent.archives import ZipMembers
 from xsent.data.readers.lines import check_aligned, existing_folder, numbered_lines, open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.data.readers.tables import ColumnNames, Columns, fields_wanted, read_table, record_cells
@@ -69,13 +69,11 @@ def read_moses(ledger: RejectLedger, root: str) -> Iterator[SentencePair]:
 def read_opus_zip(ledger: RejectLedger, root: str) -> Iterator[SentencePair]:
     """Read the Moses files of a zip archive from OPUS."""
     path = _existing_file(root)
-    if not zipfile.is_zipfile(path):
-        raise ValueError(f"{path}: expected a zip file as OPUS publishes it, found something else")
-    with zipfile.ZipFile(path) as archive:
-        for name, target_name, match in _moses_names(archive.namelist(), path):
-            with archive.open(name) as source, archive.open(target_name) as target:
-                paths = Path(f"{path}:{name}"), Path(f"{path}:{target_name}")
-                yield from _aligned(source, target, *paths, match, ledger)
+    archive = ZipMembers(path)
+    for name, target_name, match in _moses_names(archive.names, path):
+        with archive.open(name) as source, archive.open(target_name) as target:
+            paths = Path(f"{path}:{name}"), Path(f"{path}:{target_name}")
+            yield from _aligned(source, target, *paths, match, ledger)
 
 
 def read_jsonl(
