@@ -13,6 +13,7 @@ BASE = {
     "paths",
     "lexical_overlap",
     "jsonl_log",
+    "strict_json",
     "languages",
     "archives",
     "array_file",

@@ -79,7 +79,7 @@ class AppendOnly:
         for number, line in enumerate(lines, start=1):
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 record = None
             if not isinstance(record, dict):
                 start = line[:60].decode("utf-8", "replace")

@@ -4,13 +4,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from xsent.config_checks import check_integer
-from xsent.data.readers.lines import numbered_lines, open_bytes
+from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
+from xsent.data.readers.tables import HEAD
+from xsent.text.text_lines import numbered_lines
 
 
 class Row(NamedTuple):
@@ -73,7 +75,7 @@ class Columns:
 class BitextReader:
     """One pass over a tab-separated file, plain or ``.gz``; iterate over it for the rows.
 
-    The header, or the first line with enough columns, sets the number of columns of all lines.
+    The header, or most of the first lines with enough columns, sets the number of columns of all lines.
 
     Attributes, complete after the pass:
         names: of the columns: the header, or ``source``, ``target`` and e.g. ``column3``.
@@ -88,6 +90,7 @@ class BitextReader:
         self.path, self.columns, self.ledger = path, columns, ledger
         self.names: list[str] = []
         self.sha256 = ""
+        self._width: int | None = None
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows with a pair, in order."""
@@ -101,14 +104,14 @@ class BitextReader:
                     raise ValueError(f"{name}:1: expected names of at least {minimum} columns, found {actual}")
                 self.names, reference_line = cells, number
                 continue
-            if not self.names and len(cells) >= minimum:
+            if not self.names and len(cells) >= minimum and self._width in (None, len(cells)):
                 sides = {columns.source: "source", columns.target: "target"}
                 self.names = [sides.get(column, f"column{column}") for column in range(1, len(cells) + 1)]
                 reference_line = number
             lines += 1
             if len(cells) != len(self.names):
                 mismatches += 1
-                expected = len(self.names) or f"at least {minimum}"
+                expected = len(self.names) or self._width or f"at least {minimum}"
                 self.ledger.add(name, number, f"expected {expected} columns", f"{len(cells)}")
                 continue
             source, target = cells[columns.source - 1], cells[columns.target - 1]
@@ -131,9 +134,18 @@ class BitextReader:
                 yield line
 
         with open_bytes(self.path) as file:
-            for number, text in numbered_lines(hashed(file), str(self.path), self.ledger):
+            head = list(islice(file, HEAD))
+            self._width = self._common_width(head)
+            for number, text in numbered_lines(hashed(chain(head, file)), str(self.path), self.ledger):
                 yield number, text.split("\t")
         self.sha256 = digest.hexdigest()
+
+    def _common_width(self, head: Iterable[bytes]) -> int | None:
+        """Number of columns that most of the first lines have, of those with enough columns; None if none has."""
+        lines = numbered_lines(head, str(self.path), RejectLedger(strict=False))
+        widths = Counter(text.count("\t") + 1 for _, text in lines)
+        minimum = max(self.columns.source, self.columns.target)
+        return max((width for width in widths if width >= minimum), key=widths.__getitem__, default=None)
 
 
 def extend_names(columns: Sequence[str], new_columns: Sequence[str]) -> list[str]:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from xsent.data.readers.lines import numbered_lines, open_bytes, read_lines
+from xsent.data.readers.lines import open_bytes, read_lines
 from xsent.data.readers.rejects import RejectLedger
+from xsent.text.text_lines import numbered_lines
 
 
 def lines_of(raw: bytes, ledger: RejectLedger | None = None) -> list[tuple[int, str]]:

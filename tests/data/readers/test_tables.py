@@ -172,7 +172,7 @@ MISTAKES = [
         {},
         r"p\.csv:1: .* for the source, found source, source; data\.columns",
     ),
-    ("p.tsv", "a\tb\n" + "c\td\t1\n" * 3, {}, r"p\.tsv:1: this row has 2 columns, 3 of 4 have another number"),
+    ("p.tsv", "source\ttarget\n" + "c\td\t1\n" * 3, {}, r"p\.tsv:1: this row has 2 columns, 3 of 3 have another"),
 ]
 
 

@@ -1,6 +1,5 @@
-r"""Strict reading of text files: only ``\n`` ends a line, lines are UTF-8, and errors name file and line."""
+"""Text, JSON and TSV files whose lines must all be valid; plain or gzipped, and errors name file and line."""
 
-import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,8 @@ from typing import Any, BinaryIO
 from xsent.archives import open_gzip
 from xsent.data.readers.rejects import RejectLedger
 from xsent.languages import to_iso639_3
+from xsent.strict_json import parse_json
+from xsent.text.text_lines import numbered_lines
 
 
 @contextmanager
@@ -26,34 +27,6 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         return
     with open_gzip(path) as unpacked:
         yield unpacked
-
-
-def numbered_lines(file: Iterable[bytes], name: str, ledger: RejectLedger) -> Iterator[tuple[int, str]]:
-    r"""Number (from 1) and text of each line; lines that are not UTF-8 go to the ledger.
-
-    Only ``\n`` ends a line; U+2028, U+0085 and form feeds, at which ``str.splitlines`` splits, do not. One ``\r``
-    before it is removed, and so is a byte-order mark at the start. Quotes have no meaning.
-
-    Raises:
-        ValueError: the file is UTF-16, as spreadsheets write "Unicode text".
-    """
-    number = 0
-    try:
-        for number, raw in enumerate(file, start=1):
-            if raw.endswith(b"\n"):
-                raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
-            if number == 1:
-                raw = raw.removeprefix(codecs.BOM_UTF8)
-                if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                    raise ValueError(f"{name}:1: expected UTF-8, found UTF-16; save the file as UTF-8")
-            try:
-                text = raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                ledger.add(name, number, "broken UTF-8", f"byte 0x{raw[error.start]:02x} at position {error.start}")
-            else:
-                yield number, text
-    finally:
-        ledger.count(name, number)
 
 
 def read_lines(path: Path) -> list[str]:
@@ -95,12 +68,15 @@ def read_json(path: Path) -> Any:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: it is not UTF-8 or not JSON; names file and line.
+        ValueError: it is not UTF-8 or not JSON; names the file and, where known, the line.
     """
+    lines = read_lines(path)
     try:
-        return json.loads("\n".join(read_lines(path)))
+        return parse_json("\n".join(lines))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}:{error.lineno}: expected JSON, found {error.msg}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON, found {error}") from error
 
 
 def read_columns(path: Path, *widths: int) -> list[tuple[str, list[str]]]:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from xsent.data.readers.lines import numbered_lines, open_bytes
+from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.languages import to_iso639_3
+from xsent.text.text_lines import numbered_lines
 
 SUFFIXES = (".txt", ".tsv", ".txt.gz", ".tsv.gz")  # of the files that are read from a folder
 

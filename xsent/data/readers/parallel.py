@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from xsent.archives import ZipMembers
-from xsent.data.readers.lines import check_aligned, existing_folder, numbered_lines, open_bytes
+from xsent.data.readers.lines import check_aligned, existing_folder, open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.data.readers.tables import ColumnNames, Columns, fields_wanted, read_table, record_cells
 from xsent.languages import to_iso639_3
+from xsent.text.text_lines import numbered_lines
 
 ROLES = ("source", "target", "origin", "source_lang", "target_lang")
 WIDTHS = (2, 3)

@@ -4,15 +4,18 @@ import csv
 import json
 import logging
 import math
-import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xsent.data.readers.lines import numbered_lines, open_bytes
+from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
+from xsent.strict_json import parse_json
+from xsent.text.text_lines import numbered_lines
 
 log = logging.getLogger(__name__)
 
@@ -27,10 +30,12 @@ NAMES = {
     "source_lang": ("source_lang",),
     "target_lang": ("target_lang",),
 }
+HEAD = 100  # first lines, most of which tell the columns of a table
 LABELS = {"0": 0, "1": 1, "false": 0, "true": 1}  # in any case
 
 ColumnNames = Sequence[str | int | None]
 Numbered = Iterable[tuple[int, str]]  # number, from 1, and text of lines
+TextRow = tuple[int, list[str]]  # line, and cells
 Row = tuple[int, list[Any]]  # line, and the cell of each role: a string, or None for a role that the table lacks
 
 
@@ -59,12 +64,15 @@ def read_table(ledger: RejectLedger, path: Path, columns: Columns, *, suffix: st
     suffix = suffix or format_of(path)
     start = ledger.lines
     with open_bytes(path) as file:
-        lines = numbered_lines(file, str(path), ledger)
         if suffix == ".jsonl":
-            yield from _read_records(ledger, str(path), lines, columns)
+            yield from _read_records(ledger, str(path), numbered_lines(file, str(path), ledger), columns)
         else:
-            rows = _csv_rows(ledger, str(path), lines) if suffix == ".csv" else _tsv_rows(lines)
-            yield from _read_rows(ledger, str(path), rows, columns)
+            split = _csv_rows if suffix == ".csv" else _tsv_rows
+            start_of_file = list(islice(file, HEAD))
+            sample = RejectLedger(strict=False)
+            head = list(split(sample, str(path), numbered_lines(start_of_file, str(path), sample)))
+            lines = numbered_lines(chain(start_of_file, file), str(path), ledger)
+            yield from _read_rows(ledger, str(path), head, split(ledger, str(path), lines), columns)
     if ledger.lines == start:
         raise ValueError(f"{path}:1: expected a row, found an empty file")
 
@@ -113,9 +121,9 @@ def _read_records(ledger: RejectLedger, name: str, lines: Numbered, columns: Col
     is_usable, first = False, None
     for number, text in lines:
         try:
-            record = json.loads(text)
-        except json.JSONDecodeError as error:
-            ledger.add(name, number, "expected a JSON object", f"{error.msg} in {text[:60]!r}")
+            record = parse_json(text)
+        except ValueError as error:
+            ledger.add(name, number, "expected a JSON object", f"{getattr(error, 'msg', error)} in {text[:60]!r}")
             continue
         try:
             cells = record_cells(record, columns)
@@ -126,10 +134,7 @@ def _read_records(ledger: RejectLedger, name: str, lines: Numbered, columns: Col
             ledger.add(name, number, f"expected texts {fields_wanted(columns)}", str(record)[:80])
             continue
         is_usable = True
-        if any(re.search("[\ud800-\udfff]", text) for text in cells[:2] if text):
-            ledger.add(name, number, "broken UTF-8", "half a surrogate pair")
-        else:
-            yield number, cells
+        yield number, cells
     if first is not None and not is_usable:
         number, record = first
         fields = ", ".join(record) if isinstance(record, Mapping) else str(record)[:80]
@@ -150,12 +155,12 @@ def _fields(names: tuple[str, ...], roles: tuple[str, ...], chosen: tuple[str | 
 # ---- TSV and CSV
 
 
-def _tsv_rows(lines: Numbered) -> Iterator[tuple[int, list[str]]]:
+def _tsv_rows(ledger: RejectLedger, name: str, lines: Numbered) -> Iterator[TextRow]:
     for number, text in lines:
         yield number, text.split("\t")
 
 
-def _csv_rows(ledger: RejectLedger, name: str, lines: Numbered) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(ledger: RejectLedger, name: str, lines: Numbered) -> Iterator[TextRow]:
     """Rows and their first lines; a quoted cell may span several lines."""
     numbered = iter(lines)
     opening = next(numbered, None)
@@ -185,27 +190,26 @@ def _csv_rows(ledger: RejectLedger, name: str, lines: Numbered) -> Iterator[tupl
 
 
 def _read_rows(
-    ledger: RejectLedger, name: str, rows: Iterable[tuple[int, list[str]]], columns: Columns
+    ledger: RejectLedger, name: str, head: Sequence[TextRow], rows: Iterable[TextRow], columns: Columns
 ) -> Iterator[Row]:
-    layout: _Layout | None = None
-    first: tuple[int, list[str]] | None = None
-    header: list[str] | None = None
-    reference = mismatches = count = 0
+    """Rows of a table; ``head``, the first of them, tells its columns."""
+    header_line, layout = _read_header(name, head, columns)
+    reference, header = header_line, None
+    if layout is None:
+        layout, reference = _common_layout(name, head, header_line, columns)
+    mismatches = count = 0
     for number, cells in rows:
-        if first is None:
-            first = number, cells
-            layout = _layout_of_header(f"{name}:{number}", cells, columns)
-            if layout is not None or _is_header(cells, columns):
-                header, reference = cells, number
-                used = () if layout is None else layout.positions
-                log.info("%s:%d: %s", name, number, _describe_header(cells, used, columns))
-                continue
+        if number == header_line:
+            header = cells
+            continue
         if cells == header:
             ledger.add(name, number, "expected a row", "the header again")
             continue
         count += 1
         if layout is None and (layout := _layout_of_row(f"{name}:{number}", cells, columns)) is not None:
             reference = number
+        if number == reference:
+            _log_layout(f"{name}:{number}", cells, columns, layout)
         row = cells[:-1] if layout is not None and layout.is_padded and not cells[-1] else cells
         if layout is None or len(row) != layout.width:
             mismatches += 1
@@ -214,13 +218,47 @@ def _read_rows(
             ledger.add(name, number, f"expected {expected} columns", f"{len(row)} columns")
             continue
         yield number, [None if position is None else row[position] for position in layout.positions]
-    if layout is None and count and first is not None:
-        raise ValueError(_unknown_columns(f"{name}:{first[0]}", first[1], columns))
+    if layout is None and head:
+        raise ValueError(_unknown_columns(f"{name}:{head[0][0]}", head[0][1], columns))
     if layout is not None and 2 * mismatches > count:
         raise ValueError(
             f"{name}:{reference}: this row has {layout.width} columns, {mismatches:,} of {count:,} have another number:"
             " expected the same number in all; correct or remove it"
         )
+
+
+def _read_header(name: str, head: Sequence[TextRow], columns: Columns) -> tuple[int | None, _Layout | None]:
+    """Line of the header, and its layout if its names are known; an odd line may stand above it."""
+    width = max((widths := Counter(len(cells) for _, cells in head)), key=widths.__getitem__, default=0)
+    usual = next((number for number, cells in head if len(cells) == width), 0)
+    for number, cells in head:
+        if number not in (head[0][0], usual):
+            continue
+        try:
+            layout = _layout_of_header(f"{name}:{number}", cells, columns)
+        except ValueError:
+            if number == usual:
+                raise
+            continue
+        if layout is not None or _is_header(cells, columns):
+            used = () if layout is None else layout.positions
+            log.info("%s:%d: %s", name, number, _describe_header(cells, used, columns))
+            return number, layout
+    return None, None
+
+
+def _common_layout(
+    name: str, head: Sequence[TextRow], header_line: int | None, columns: Columns
+) -> tuple[_Layout | None, int | None]:
+    """The layout that most of the first rows have, and the line of the first of them; None if no row has one."""
+    lines: dict[_Layout, list[int]] = {}
+    for number, cells in head:
+        with suppress(ValueError):
+            layout = None if number == header_line else _layout_of_row(f"{name}:{number}", cells, columns)
+            if layout is not None:
+                lines.setdefault(layout, []).append(number)
+    layout = max(lines, key=lambda layout: len(lines[layout]), default=None)
+    return layout, None if layout is None else lines[layout][0]
 
 
 def _layout_of_header(location: str, cells: Sequence[str], columns: Columns) -> _Layout | None:
@@ -275,16 +313,24 @@ def _layout_of_row(location: str, cells: Sequence[str], columns: Columns) -> _La
     if width not in columns.widths:
         return None
     positions = _padded(range(width), roles)
-    if not has_labels and width > 2 and cells[2].strip().casefold() in LABELS:
-        log.warning("%s: column 3, %s, is read as the origin of pairs; data=labelled reads labels", location, cells[2])
     if has_labels and width > 2 and not is_label(cells[2]):
         labels = [position for position in range(width) if is_label(cells[position])]
         if width > 3 or len(labels) != 1:
             raise ValueError(_unknown_columns(location, cells, columns))
         texts = [position for position in range(width) if position not in labels]
         positions = _padded(texts + labels, roles)
-        log.info("%s: column %d has the labels", location, labels[0] + 1)
     return _Layout(positions, width, is_padded)
+
+
+def _log_layout(location: str, cells: Sequence[str], columns: Columns, layout: _Layout | None) -> None:
+    """Log what the columns of a table without header are read as, where that may be a surprise."""
+    if layout is None or columns.chosen is not None or layout.width < 3:
+        return
+    if "label" in columns.roles:
+        if layout.positions[2] not in (None, 2):
+            log.info("%s: column %d has the labels", location, (layout.positions[2] or 0) + 1)
+    elif cells[2].strip().casefold() in LABELS:
+        log.warning("%s: column 3, %s, is read as the origin of pairs; data=labelled reads labels", location, cells[2])
 
 
 def _recognised(names: Sequence[str], roles: Sequence[str]) -> list[int | None]:

@@ -3,12 +3,14 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from xsent.data.readers.lines import open_bytes, read_lines
 from xsent.languages import to_iso639_3
 from xsent.text.distractors.json_format import DistractorRow, check_distractors, from_json
+from xsent.text.text_lines import check_encoding
 
 JSON_LINES = (".jsonl", ".jsonl.gz")
 FORMS = (".csv", ".csv.gz", *JSON_LINES)
@@ -72,6 +74,7 @@ def _csv_records(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Location and cells of each record; empty records are skipped (the released translations have one)."""
     with open_bytes(path) as file:
         content = file.read().removeprefix(BYTE_ORDER_MARK)
+    check_encoding(list(islice(io.BytesIO(content), 2)), str(path))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,6 +1,5 @@
 """REFreSD readers: pairs that annotators labelled as equivalent or divergent, and labels of single annotators."""
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 from xsent.batch import WordPair
 from xsent.data.readers.divergences import DivergenceSet, WordCounts
 from xsent.data.readers.lines import read_lines
+from xsent.strict_json import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -226,9 +226,10 @@ KEYS = ("id", "annotator", "label", "source_highlights", "target_highlights")
 def _read_objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path}:{number}: expected a JSON object, found {error.msg} in {line[:60]!r}") from error
+            record = parse_json(line)
+        except ValueError as error:
+            found = f"{getattr(error, 'msg', error)} in {line[:60]!r}"
+            raise ValueError(f"{path}:{number}: expected a JSON object, found {found}") from error
         if not isinstance(record, dict) or set(record) != set(KEYS):
             raise ValueError(f"{path}:{number}: expected an object with {', '.join(KEYS)}, found {line[:80]!r}")
         yield f"{path}:{number}", record

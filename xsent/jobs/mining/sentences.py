@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from xsent.array_file import save_array, write_array
-from xsent.data.readers.lines import numbered_lines, open_bytes
+from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.jobs.work_folder import WorkFolder
+from xsent.text.text_lines import numbered_lines
 
 # Record of a line, for deduplication.
 LINE = np.dtype([("digest", "<u8", 2), ("number", "<i8"), ("size", "<i8")])

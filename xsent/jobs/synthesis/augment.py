@@ -12,10 +12,11 @@ from tqdm import tqdm
 
 from xsent.atomic import atomic_write
 from xsent.config_checks import check_integer
-from xsent.data.readers.lines import numbered_lines, open_bytes
+from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.jobs.checks import check_input
 from xsent.text.english.entities import NameCollector, Names
+from xsent.text.text_lines import numbered_lines
 from xsent.text.xsimpp_negatives import augment
 
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from xsent.strict_json import parse_json
+
 
 class DistractorRow(NamedTuple):
     """A text in one or more languages, with distractors; languages are ISO 639-3."""
@@ -34,7 +36,7 @@ def from_json(line: str, source: str, *, distinct: bool) -> DistractorRow:
             number of notes differs from that of the distractors.
     """
     try:
-        row = json.loads(line)
+        row = parse_json(line)
     except ValueError as error:
         raise ValueError(f"{source}: expected a JSON object, found {line[:60]!r} ({error})") from error
     if not isinstance(row, dict) or not {"id", "texts"} <= row.keys() <= {"id", "texts", "distractors", "notes"}:

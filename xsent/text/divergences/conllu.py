@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from xsent.text.divergences.annotated_pair import AnnotatedPair, check_pair
-from xsent.text.text_lines import numbered_lines
+from xsent.text.text_lines import read_numbered
 
 # The package `conllu` (6.0) accepts any number of columns and misnumbered words, and its errors name no line.
 
@@ -41,7 +41,7 @@ def read_conllu(path: Path) -> Iterator[Sentence]:
     comments: dict[str, str] = {}
     rows: list[list[str]] = []
     first = 0
-    for number, line in numbered_lines(path):
+    for number, line in read_numbered(path):
         if line.startswith("#"):
             name, _, value = line[1:].partition("=")
             comments[name.strip()] = value.strip()
@@ -95,7 +95,7 @@ def read_annotated(source_conllu: Path, target_conllu: Path, links: Path | None)
     keys: set[str] = set()
     sentences = zip_longest(read_conllu(source_conllu), read_conllu(target_conllu))
     no_links = repeat((0, ""))
-    rows = zip(sentences, no_links, strict=False) if links is None else zip_longest(sentences, numbered_lines(links))
+    rows = zip(sentences, no_links, strict=False) if links is None else zip_longest(sentences, read_numbered(links))
     for count, (both, line) in enumerate(rows):
         source, target = both or (None, None)
         if source is None or target is None or line is None:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from xsent.strict_json import parse_json
 from xsent.text.divergences.annotated_pair import SIDES, SOURCE, AnnotatedPair, opposite
 
 SEED = "seed"
@@ -100,9 +101,10 @@ def from_json(line: str, location: str) -> Divergence:
             labels; names ``location``.
     """
     try:
-        values = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{location}: expected a JSON object, found {line[:60]!r} ({error.msg})") from error
+        values = parse_json(line)
+    except ValueError as error:
+        reason = getattr(error, "msg", error)
+        raise ValueError(f"{location}: expected a JSON object, found {line[:60]!r} ({reason})") from error
     if not isinstance(values, dict) or set(values) != set(Divergence._fields):
         fields = sorted(values) if isinstance(values, dict) else type(values).__name__
         raise ValueError(f"{location}: expected an object of {', '.join(Divergence._fields)}, found {fields}")

@@ -10,12 +10,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from xsent.strict_json import parse_json
 from xsent.text.noise.abbreviation_rules import Element, Rule, Rules, parse_rule, rule_words
 from xsent.text.noise.abbreviations import Abbreviations, Acronyms
 from xsent.text.noise.slang import Slang
 from xsent.text.noise.tokenizer import split_pieces
 from xsent.text.noise.word_substitutions import Calendar, Confusions, Contractions
-from xsent.text.text_lines import numbered_lines
+from xsent.text.text_lines import read_numbered
 from xsent.text.word_lists import load_sections
 
 
@@ -173,10 +174,13 @@ _CATEGORY = (
 
 
 def _read_json(path: Path, form: str = _TEXT[0], is_valid: Callable[[Any], bool] = _TEXT[1]) -> dict[str, Any]:
+    lines = [line for _, line in _read_lines(path)]
     try:
-        content = json.loads("\n".join(line for _, line in _read_lines(path)))
+        content = parse_json("\n".join(lines))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}:{error.lineno}: expected JSON: {error.msg}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON, found {error}") from error
     if not isinstance(content, dict) or not content:
         raise ValueError(f"{path}: expected a JSON object with entries, found {reprlib.repr(content)}")
     for key, value in content.items():
@@ -234,4 +238,4 @@ def _read_table(path: Path, columns: int) -> tuple[tuple[str, ...], ...]:
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    return numbered_lines(path, "a file of NL-Augmenter's word lists")
+    return read_numbered(path, "a file of NL-Augmenter's word lists")

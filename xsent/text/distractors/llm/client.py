@@ -120,7 +120,8 @@ class Client:
             self._failures += 1
             reason = f"no answer in {question.tries} tries, the last: {question.reason}"
             if not self._has_answered or self._failures >= self.patience.give_up_after:
-                raise self._stop(ConnectionError(f"{self._address}: {reason}{self._hint()}")) from None
+                hint = self._hint() or "; is maker.base_url right?"
+                raise self._stop(ConnectionError(f"{self._address}: {reason}{hint}")) from None
             raise NoAnswerError(f"{reason}; the same command asks again") from None
 
     async def _send(self, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:

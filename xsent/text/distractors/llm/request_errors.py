@@ -75,7 +75,7 @@ def content_error(body: str) -> RequestError:
     is_truncated = body.lstrip().startswith("{") and content is None
     reason = f"expected the JSON of a chat completion, found {_shorten(body)!r}"
     usage, body = read_usage(content), body[:BODY_LIMIT]
-    return RequestError(reason, is_fatal_at_first=True, may_be_billed=is_truncated, usage=usage, body=body)
+    return RequestError(reason, may_be_billed=is_truncated, usage=usage, body=body)
 
 
 def _parse(body: str) -> Any:
