@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+EARLIER = "earlier"  # in a temporary folder: the folder that is being replaced
+KERNEL_FOLDERS = tuple(map(Path, ("/proc", "/sys")))  # and /dev itself: their files are no files on a disk
 
 
 @contextmanager
@@ -30,8 +32,7 @@ def atomic_path(path: Path, *, unique: bool = True) -> Iterator[Path]:
         ValueError: ``path`` is no regular file, such as a folder or a device.
         OSError: the disk is full; names the file and the free bytes.
     """
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: expected a file to write, or none yet, found something else (a folder or device)")
+    check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp" if unique else f"{path.name}.tmp")
     try:
@@ -43,6 +44,19 @@ def atomic_path(path: Path, *, unique: bool = True) -> Iterator[Path]:
             _sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_replaceable(path: Path) -> None:
+    """Raise ``ValueError`` unless the path is a regular file, or free for one.
+
+    ``/dev/stdout`` and ``/proc/self/fd/1`` can be links to a regular file; then the link itself would be replaced.
+    """
+    folder = Path(os.path.realpath(path.absolute().parent))
+    is_kernel = folder == Path("/dev") or any(folder.is_relative_to(kernel) for kernel in KERNEL_FOLDERS)
+    if is_kernel or (path.exists() and not path.is_file()):
+        raise ValueError(
+            f"{path}: expected a file to write, or none yet, found something else (a folder, device, pipe or socket)"
+        )
 
 
 @contextmanager
@@ -87,7 +101,7 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         OSError: ``path`` exists and is not an empty folder, unless it is replaced; or the disk is full.
     """
     beside = path.with_name(f"{path.name}.tmp")
-    folder, earlier = beside / path.name, beside / "earlier"
+    folder, earlier = beside / path.name, beside / EARLIER
     _move_back(earlier, path)
     shutil.rmtree(beside, ignore_errors=True)
     try:
@@ -103,6 +117,15 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     finally:
         _move_back(earlier, path)
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def check_temporary_folder(path: Path) -> None:
+    """Raise ``FileExistsError`` if the folder that ``atomic_folder`` would delete first holds files of others."""
+    beside = path.with_name(f"{path.name}.tmp")
+    foreign = [entry.name for entry in beside.glob("*") if entry.name not in (path.name, EARLIER)]
+    if foreign:
+        reason = f"expected no such folder: it is needed to write {path}; found {foreign[0]} in it, nothing is deleted"
+        raise FileExistsError(errno.EEXIST, reason, str(beside))
 
 
 @contextmanager

@@ -53,3 +53,14 @@ def damages(count: int, *, seed: int = 0) -> list[Any]:
         damage = Damage(kind, rng.random(), rng.randrange(2**32))
         rows.append(pytest.param(damage, id=f"{number}-{kind} at {damage.share:.3f}"))
     return rows
+
+
+def contents(folder: Path) -> dict[str, object]:
+    """All entries below a folder: bytes and permissions of files, targets of links, None of anything else."""
+    return {str(path.relative_to(folder)): _content(path) for path in sorted(folder.rglob("*"))}
+
+
+def _content(path: Path) -> object:
+    if path.is_symlink():
+        return path.readlink()
+    return (path.read_bytes(), path.stat().st_mode) if path.is_file() else None

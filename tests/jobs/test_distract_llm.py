@@ -165,7 +165,7 @@ def test_a_ledger_that_cannot_be_written_is_an_error_before_any_request(
     source: Path, endpoint: Endpoint, options: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert main(arguments(source, endpoint, "--ledger", str(source.parent), *options)) == 1
-    assert caplog.records[-1].getMessage() == f"{source.parent}: expected a file for the ledger, found a folder"
+    assert caplog.records[-1].getMessage() == f"{source.parent}: expected a file to write, found a folder"
     assert main(arguments(source, endpoint, "--ledger", str(source / "ledger.jsonl"), *options)) == 1
     assert not endpoint.sentences
     assert [path.name for path in source.parent.iterdir()] == ["text.de"]

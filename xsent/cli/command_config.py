@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,31 @@ from xsent.config_checks import check_space
 if TYPE_CHECKING:
     from xsent.batch import Embedder
 
+# Config keys, and arguments, that name files and folders to read beside the text: an encoder, models, word lists.
+READ = frozenset({"source", "path", "models", "folder", "resources"})
+WRITTEN = ("output", "log", "html")  # arguments
 CONTINUES = "the same command continues"  # message after Ctrl-C
 
 
 def job_config(options: argparse.Namespace) -> dict[str, Any]:
     """Config of the command's job: ``conf/job``, changed by the options."""
+    from xsent.jobs.checks import check_not_read
     from xsent.run import load_config
 
-    return load_config(options.command, read_overrides(options), encoder=encoder_source(options))
+    config = load_config(options.command, read_overrides(options), encoder=encoder_source(options))
+    judge = optional_path(getattr(options, "ckpt", None))
+    outputs = [path for name in WRITTEN if (path := getattr(options, name, None)) is not None]
+    check_not_read(outputs, [*_read_paths(config), *([] if judge is None else [judge])])
+    return config
+
+
+def _read_paths(config: Mapping[str, Any]) -> Iterator[Path]:
+    """What the config names to read: existing files and folders."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _read_paths(value)
+        elif key in READ and isinstance(value, str) and (path := Path(value).expanduser()).exists():
+            yield path
 
 
 def read_overrides(options: argparse.Namespace) -> list[str]:

@@ -90,7 +90,6 @@ def run_diverge(options: argparse.Namespace) -> None:
 
 
 def run_filter(options: argparse.Namespace) -> None:
-    from xsent.jobs.checks import check_different, check_output
     from xsent.jobs.filtering.filter import filter_bitext, options_from
     from xsent.reporting.pages.filter import check_page, try_divergence_page
 
@@ -98,8 +97,6 @@ def run_filter(options: argparse.Namespace) -> None:
     filter_options = options_from(config)
     if options.html is not None:
         check_page(**config["page"])
-        check_output(options.html)
-        check_different(options.html, options.bitext, options.output)
     filtered = filter_bitext(
         options.bitext,
         options.output,
@@ -111,6 +108,7 @@ def run_filter(options: argparse.Namespace) -> None:
         show=None
         if options.html is None
         else partial(try_divergence_page, options.html, run=options.ckpt, **config["page"]),
+        page=options.html,
     )
     log.info("%s", filtered)
 
@@ -134,7 +132,7 @@ def _load_pair_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
 def run_distract(options: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from xsent.jobs.synthesis.distract import check_files, difficulty_by_language, distract, list_requests
+    from xsent.jobs.synthesis.distract import check_outputs, difficulty_by_language, distract, list_requests
     from xsent.jobs.synthesis.distract_inputs import read_inputs
     from xsent.languages import to_iso639_3
     from xsent.reporting.secrets import redact
@@ -149,7 +147,7 @@ def run_distract(options: argparse.Namespace) -> None:
         Console().print(difficulty_table(difficulty_by_language(inputs.rows), config["published"]))
         return
     ledger = config["maker"].get("ledger")
-    check_files(inputs, options.output, ledger=None if ledger is None else Path(str(ledger)))
+    check_outputs(inputs, options.output, ledger=None if ledger is None else Path(str(ledger)))
     maker = build(config["maker"])
     languages = config["languages"] and [to_iso639_3(code) for code in config["languages"]]
     requests = list_requests(inputs, maker, languages=languages, again=config["again"])

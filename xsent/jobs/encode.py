@@ -27,7 +27,7 @@ from xsent.atomic import atomic_path
 from xsent.batch import Embedder, Precision
 from xsent.config_checks import check_boolean, check_choice, check_device, check_integer
 from xsent.data.readers.lines import valid_lines
-from xsent.jobs.checks import check_different, check_free_space, check_input, check_output
+from xsent.jobs.checks import check_files, check_free_space, check_input
 from xsent.jobs.work_folder import WorkFolder, open_work_folder
 
 log = logging.getLogger(__name__)
@@ -109,16 +109,17 @@ def encode_file(
 
     Raises:
         FileNotFoundError: no such text, or no such folder for the output.
-        ValueError: another suffix of the output, a line that is not UTF-8, no line with text, or the work folder
-            belongs to another job.
+        ValueError: another suffix of the output, which is the text or no regular file, a line that is not UTF-8, no
+            line with text, or the work folder belongs to another job.
         ImportError: ``.parquet`` without pyarrow.
         OSError: the disk is full, or the output cannot be written.
     """
     write = _writer(output)
-    check_output(output)
-    if source != STDIN:
-        check_input(source)
-        check_different(source, output)
+    work_dir = work_dir or output.with_name(f"{output.name}.work")
+    sources = [] if source == STDIN else [source]
+    check_files(sources, [output], work_dir=work_dir)
+    for path in sources:
+        check_input(path)
     with _readable(source) as (path, name):
         text = _check_text(path, name)
         embedder = load()
@@ -127,7 +128,7 @@ def encode_file(
         # The last bits of a vector depend on the device.
         origin = {"encoder": embedder.digest(), "device": torch.device(options.device).type, "xsent": __version__}
         manifest = {"text": text.sha256, "space": options.space, **origin, **settings}
-        with open_work_folder(work_dir or output.with_name(f"{output.name}.work"), manifest, keep=keep_work) as work:
+        with open_work_folder(work_dir, manifest, keep=keep_work) as work:
             job = _Job(work, embedder, options, text.lines, first.size(1), np.dtype(first.numpy().dtype))
             check_free_space(work.path, max(0, 2 * job.bytes - work.size(KIND)))
             start = time.perf_counter()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from xsent.atomic import atomic_path
 from xsent.data.stores.array_cache import cached_arrays
+from xsent.jobs.checks import lock_path
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ def open_work_folder(path: Path, manifest: Mapping[str, object], *, keep: bool =
         ValueError: the manifest differs, named with both values; or it is no work folder.
     """
     path.mkdir(exist_ok=True)
-    lock = FileLock(path.with_name(f"{path.name}.lock"))
+    lock = FileLock(lock_path(path))
     try:
         lock.acquire(timeout=0)
     except Timeout:

@@ -3,19 +3,29 @@
 import json
 from pathlib import Path
 
-from xsent.atomic import atomic_folder
+from xsent.atomic import atomic_folder, check_temporary_folder
 from xsent.config_checks import UsageError
 from xsent.models.encoders.base import Encoder
 
 LIST = "saved_files.json"  # names of all files of the folder
 
 
-def check_encoder_folder(folder: Path) -> None:
+def check_encoder_folder(folder: Path, *, source: str | None = None) -> None:
     """Check that an encoder can be saved there without the loss of any other file.
 
+    Args:
+        folder: to save to.
+        source: local folder of the encoder that is trained, if it came from one.
+
     Raises:
-        UsageError: the folder holds something else than an encoder that ``save_encoder`` wrote.
+        UsageError: the folder is ``source``, or holds something else than an encoder that ``save_encoder`` wrote.
+        FileExistsError: files of others are in the temporary folder beside it.
     """
+    if source is not None and folder.resolve() == Path(source).expanduser().resolve():
+        raise UsageError(
+            f"{folder}: expected another folder than encoder.path, which this run reads; nothing was changed"
+        )
+    check_temporary_folder(folder.resolve())
     if not folder.exists() and not folder.is_symlink():
         return
     if not folder.is_dir():

@@ -93,7 +93,7 @@ def train_run(
     if config["save_encoder"] is not None and not recipe.can_save_encoder:
         raise UsageError("save_encoder: this recipe trains no encoder that can be saved alone; use xsent.load_encoder")
     if config["save_encoder"] is not None:
-        check_encoder_folder(Path(config["save_encoder"]))
+        check_encoder_folder(Path(config["save_encoder"]), source=config["encoder"].get("path"))
     to_draw = data.sample_sentences(
         "test", languages=pictures["languages"], per_language=pictures["pairs_per_language"]
     )

@@ -273,7 +273,7 @@ def test_an_invalid_output_is_an_error_before_any_work(
     file = written(tmp_path / "in.jsonl", [json.dumps({"id": "1", "texts": {"eng": ENGLISH[0]}})])
     content = file.read_bytes()
     assert distract([file], file) == 1
-    assert last_message(caplog) == f"{file}: expected different files to read and write, found one of them twice"
+    assert last_message(caplog) == f"{file}: expected different files to read and write, found the input {file}"
     assert file.read_bytes() == content
     assert distract([file], tmp_path / "nowhere" / "out.jsonl") == 1
     assert last_message(caplog) == f"{tmp_path / 'nowhere'}: no such folder for the output"

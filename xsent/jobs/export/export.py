@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from xsent.atomic import atomic_folder
+from xsent.atomic import atomic_folder, check_temporary_folder
 from xsent.models.export.check import CheckedExport, CheckResult, check_folder, check_packages
 from xsent.models.export.hard_inputs import HARD_INPUTS
 from xsent.models.export.onnx_graph import write_onnx
@@ -62,7 +62,7 @@ def check_targets(targets: Sequence[Path]) -> None:
     """Check that new folders can be created at these paths.
 
     Raises:
-        FileExistsError: a path is a file, a link or a folder with files.
+        FileExistsError: a path is a file, a link or a folder with files, or a folder with files is in the way.
         ValueError: two paths are equal or nested, or a path is the current folder or one of its parents.
     """
     paths, current = [target.resolve() for target in targets], Path.cwd()
@@ -78,6 +78,7 @@ def check_targets(targets: Sequence[Path]) -> None:
         if target.is_dir() and any(target.iterdir()):
             names = ", ".join(sorted(file.name for file in target.iterdir())[:3])
             raise FileExistsError(f"{target}: expected an empty folder or none, found {names}; nothing is overwritten")
+        check_temporary_folder(target)
 
 
 def _write_and_check(target: ExportTarget, folder: Path, options: ExportOptions) -> CheckResult:

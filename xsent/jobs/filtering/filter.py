@@ -33,7 +33,7 @@ from xsent.evaluation.score_report import (
     sample_rows,
 )
 from xsent.jobs.bitext_reader import BitextReader, Columns, Row, StreamedLedger, extend_names
-from xsent.jobs.checks import check_different, check_input, check_output
+from xsent.jobs.checks import check_files, check_input
 from xsent.jobs.filtering.tokenize import Texts, Words, tokenize_chunks, tokenize_pairs
 from xsent.jobs.work_folder import WorkFolder, open_work_folder
 from xsent.languages import to_iso639_3
@@ -143,6 +143,7 @@ def filter_bitext(
     work_dir: Path | None,
     keep_work: bool,
     show: Callable[[ScoreReport], object] | None = None,
+    page: Path | None = None,
 ) -> FilterResult:
     """Write the rows of a bitext with the scores of a pair judge, in the order of the file.
 
@@ -160,16 +161,19 @@ def filter_bitext(
         device: where the judge computes; shards of another device are refused.
         work_dir: shards of the unfinished job; None is ``<output>.work``.
         show: receives the report before the shards are deleted.
+        page: the file that ``show`` writes, to check it with the other files.
 
     Raises:
         FileNotFoundError: the bitext, or the folder of the output, is missing.
-        ValueError: no line has a pair, or with ``strict`` one has none; a score is not finite; the work folder
-            belongs to another job.
+        ValueError: no line has a pair, or with ``strict`` one has none; a score is not finite; an output is the
+            bitext; the work folder belongs to another job.
         OSError: the disk is full, or the output cannot be written.
     """
+    work_dir = work_dir or output.with_name(f"{output.name}.work")
+    rejects_path = output.with_name(f"{output.name}.rejects.tsv")
     check_input(bitext)
-    check_output(output)
-    check_different(bitext, output)
+    pages = [] if page is None else [page]
+    check_files([bitext], [output, rejects_path, *pages], work_dir=work_dir)
     check_device(device)
     judge = load()
     with TemporaryFile("w+", encoding="utf-8", newline="") as rejects:
@@ -182,12 +186,11 @@ def filter_bitext(
         # The last bits of a score depend on the device.
         origin = {"judge": judge.digest(), "device": torch.device(device).type, "xsent": __version__}
         manifest = {"bitext": reader.sha256, **origin, **options.shard_settings()}
-        with open_work_folder(work_dir or output.with_name(f"{output.name}.work"), manifest, keep=keep_work) as work:
+        with open_work_folder(work_dir, manifest, keep=keep_work) as work:
             job = FilterJob(work, bitext, pairs, judge, options)
             start = time.perf_counter()
             scored = job.score_pairs()
             seconds = time.perf_counter() - start
-            rejects_path = output.with_name(f"{output.name}.rejects.tsv")
             rejects_path.unlink(missing_ok=True)  # of an earlier run
             with atomic_write(output) as text, ExitStack() as stack:
                 if ledger.reasons:

@@ -27,7 +27,7 @@ from xsent.evaluation.search.ivf import (
 )
 from xsent.evaluation.search.margin import best_neighbours, search_width
 from xsent.evaluation.search.mining import MinedPairs, select_pairs
-from xsent.jobs.checks import check_free_space, check_input, check_output
+from xsent.jobs.checks import check_files, check_free_space, check_input
 from xsent.jobs.mining.engines import Engine
 from xsent.jobs.mining.sentences import Sentences, read_sentences
 from xsent.jobs.mining.settings import MiningOptions
@@ -70,11 +70,13 @@ def mine_files(
 
     Raises:
         FileNotFoundError: a file, or the folder of the output, is missing.
-        ValueError: a file has no sentence, or the work folder belongs to another job.
+        ValueError: a file has no sentence, an output is an input, or the work folder belongs to another job.
         OSError: the disk is full, or the output cannot be written.
     """
     start = time.perf_counter()
-    check_output(output)
+    work_dir = work_dir or output.with_name(f"{output.name}.work")
+    rejects = {side: output.with_name(f"{output.name}.{side}.rejects.tsv") for side in SIDES}
+    check_files([source, target], [output, *rejects.values()], work_dir=work_dir)
     check_device(device)
     digests = {side: _digest(path) for side, path in zip(SIDES, (source, target), strict=True)}
     if digests["source"] == digests["target"]:
@@ -83,11 +85,10 @@ def mine_files(
     # The last bits of an embedding depend on the device.
     origin = {"encoder": embedder.digest(), "space": space, "device": torch.device(device).type, "xsent": __version__}
     manifest = {**digests, **origin, **options.shard_settings()}
-    with open_work_folder(work_dir or output.with_name(f"{output.name}.work"), manifest, keep=keep_work) as work:
+    with open_work_folder(work_dir, manifest, keep=keep_work) as work:
         sides = []
         for side, path in zip(SIDES, (source, target), strict=True):
-            rejects = output.with_name(f"{output.name}.{side}.rejects.tsv")
-            sides.append(read_sentences(path, work, side, rejects=rejects))
+            sides.append(read_sentences(path, work, side, rejects=rejects[side]))
             log.info("%s: %s", path, sides[-1].counts())
         dim = encode_texts(embedder, ["."], space).size(1)
         rows = {side: len(sentences) for side, sentences in zip(SIDES, sides, strict=True)}

@@ -14,7 +14,7 @@ from xsent.atomic import atomic_write
 from xsent.config_checks import check_integer
 from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
-from xsent.jobs.checks import check_input
+from xsent.jobs.checks import check_files, check_input
 from xsent.text.english.entities import NameCollector, Names
 from xsent.text.text_lines import numbered_lines
 from xsent.text.xsimpp_negatives import augment
@@ -54,13 +54,17 @@ def augment_file(
 
     Raises:
         FileNotFoundError: no such source.
-        ValueError: a number below 0, a line that is not UTF-8, no line with text, or no line that can be changed.
+        ValueError: a number below 0, an output that is the source, a line that is not UTF-8, no line with text, or no
+            line that can be changed.
     """
     counts = {"per_number": per_number, "per_entity": per_entity, "max_per_sentence": max_per_sentence}
     for option, value in counts.items():
         if value is not None:
             check_integer(option, value, minimum=0)
+    suffix = Path(source.name.removesuffix(".gz")).suffix
+    paths = [prefix.with_name(f"{prefix.name}_{kind}") for kind in (f"augmented{suffix}", f"errtype{suffix}.json")]
     check_input(source)
+    check_files([source], paths, makes_folder=True)
     collector, used, sentences = NameCollector(), set[int](), 0
     for line in _lines(source, "reading names", None):
         collector.add(line)
@@ -70,8 +74,6 @@ def augment_file(
         raise ValueError(f"{source}: expected at least 1 sentence, found none")
     names = Names(collector.names())
 
-    suffix = Path(source.name.removesuffix(".gz")).suffix
-    paths = [prefix.with_name(f"{prefix.name}_{kind}") for kind in (f"augmented{suffix}", f"errtype{suffix}.json")]
     augmentations: Counter[str] = Counter()
     augmented_lines: set[int] = set()
     with ExitStack() as stack:

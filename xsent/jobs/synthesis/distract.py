@@ -1,6 +1,5 @@
 """Job ``xsent distract``: adds distractors to the texts of files and measures their difficulty."""
 
-import errno
 import math
 import re
 import time
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 from xsent.atomic import atomic_write
 from xsent.data.test_sets.clsd_files import JSON_LINES
-from xsent.jobs.checks import check_different, check_output
+from xsent.jobs.checks import check_files
 from xsent.jobs.summary import nest_counts, summary_path, versions, write_summary
 from xsent.jobs.synthesis.distract_inputs import Inputs
 from xsent.lexical_overlap import Difficulty, difficulty
@@ -81,21 +80,17 @@ def list_requests(
     return requests
 
 
-def check_files(inputs: Inputs, output: Path, *, ledger: Path | None) -> None:
+def check_outputs(inputs: Inputs, output: Path, *, ledger: Path | None) -> None:
     """Check the paths before any work.
 
     Raises:
         ValueError: two of the files are the same, or the output has another extension.
         OSError: the output cannot be written, or the ledger is a folder.
     """
-    check_output(output)
+    ledgers = [] if ledger is None else [ledger]
+    check_files(inputs.files, [output, _failures_of(output), summary_path(output), *ledgers])
     if not output.name.endswith(JSON_LINES):  # readers choose the format by the name
         raise ValueError(f"{output}: expected a name that ends in {' or '.join(JSON_LINES)}, the format of the output")
-    if ledger is not None and ledger.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "expected a file for the ledger, found a folder", str(ledger))
-    written = [output, _failures_of(output), summary_path(output), *([] if ledger is None else [ledger])]
-    for path in inputs.files:
-        check_different(*written, path)
 
 
 def _failures_of(output: Path) -> Path:
@@ -116,7 +111,7 @@ def distract(
     difficulty, config and digests.
 
     Existing distractors are kept unless ``requests`` (of ``list_requests``) include their texts. ``config`` is that of
-    the maker without secrets, for the summary. ``output`` was checked by ``check_files``.
+    the maker without secrets, for the summary. ``output`` was checked by ``check_outputs``.
 
     Raises:
         OSError: the disk is full, or the output cannot be written.

@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from xsent.atomic import atomic_write
 from xsent.batch import WordPair
-from xsent.jobs.checks import check_different, check_input, check_output
-from xsent.jobs.summary import nest_counts, versions, write_summary
+from xsent.jobs.checks import check_files, check_input
+from xsent.jobs.summary import nest_counts, summary_path, versions, write_summary
 from xsent.jobs.synthesis.seeds import SeedOptions, align, seeds_of_bitext
 from xsent.jobs.work_folder import open_work_folder
 from xsent.languages import to_iso639_3
@@ -94,21 +94,20 @@ def diverge_file(
 
     Raises:
         FileNotFoundError: a file, a model or the folder of the output is missing; models tell how to get them.
-        ValueError: invalid annotation (names file and line), or no pair is left.
+        ValueError: invalid annotation (names file and line), an output is an input, or no pair is left.
         OSError: the disk is full, or the output cannot be written.
     """
-    check_output(output)
+    work_dir = work_dir or output.with_name(f"{output.name}.work")
+    rejects = output.with_name(f"{output.name}.rejects.tsv")
     input_files = [path for path in inputs if path is not None] if isinstance(inputs, ParsedFiles) else [inputs]
     for path in input_files:
         check_input(path)
-        check_different(path, output)
+    check_files(input_files, [output, rejects, summary_path(output)], work_dir=work_dir)
     digests = {str(path): sha256(path) for path in input_files}
     diverger: Diverger = load["divergences"]()
     diverger.diverge([])  # raises before the annotation if WordNet is missing
-    folder = work_dir or output.with_name(f"{output.name}.work")
-    with open_work_folder(folder, {"job": "diverge"}, keep=keep_work) as work:
+    with open_work_folder(work_dir, {"job": "diverge"}, keep=keep_work) as work:
         counts: dict[str, int] = {}
-        rejects = output.with_name(f"{output.name}.rejects.tsv")
         rejects.unlink(missing_ok=True)  # of an earlier run
         if isinstance(inputs, ParsedFiles):
             pairs = _read_parsed(inputs, load, digests, work.path, first)

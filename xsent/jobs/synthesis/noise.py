@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from xsent.atomic import atomic_write_bytes
 from xsent.data.readers.lines import valid_lines
-from xsent.jobs.checks import check_different, check_input
+from xsent.jobs.checks import check_files, check_input
 from xsent.text.multiprocess import worker_count
 from xsent.text.noise import MIX_ALL, Noiser
 from xsent.text.noise.mixtures import REGISTRY
@@ -71,10 +71,7 @@ def noise_file(
         OSError: the disk is full, or a file cannot be written.
     """
     check_input(source)
-    files = [source, output, *([] if applied_log is None else [applied_log])]
-    check_different(*files)
-    if folders := [path for path in files if path.is_dir()]:
-        raise IsADirectoryError(f"{folders[0]}: expected a file to write, found a folder")
+    check_files([source], [output, *([] if applied_log is None else [applied_log])], makes_folder=True)
     workers = worker_count(workers)
     if noiser.reference_rng and workers > 1:
         log.info("reference_rng: one process, as the noise of a line depends on those before it")
