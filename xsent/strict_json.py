@@ -8,15 +8,15 @@ from typing import Any, NoReturn
 MAX_DEPTH = 100  # of lists and objects in each other; Python's own limit depends on who calls
 
 
-def parse_json(text: str) -> Any:
-    """Value of a JSON text.
+def parse_json(text: str, *, allow_nan: bool = False) -> Any:
+    """Value of a JSON text; ``allow_nan`` takes NaN and infinity, which Python writes.
 
     Raises:
         ValueError: not JSON (``json.JSONDecodeError``, which has the line), a key twice in an object, NaN or infinity,
             a number of more than 4,300 digits, half a surrogate pair, or more than ``MAX_DEPTH`` levels.
     """
     try:
-        value = _DECODER.decode(text)
+        value = (_NAN_DECODER if allow_nan else _DECODER).decode(text)
     except RecursionError:
         raise ValueError(f"more than {MAX_DEPTH} levels of lists and objects") from None
     except json.JSONDecodeError:
@@ -30,23 +30,23 @@ def parse_json(text: str) -> Any:
     return value
 
 
-def read_json(path: Path) -> Any:
-    """Content of a JSON file in UTF-8.
+def read_json(path: Path, *, allow_nan: bool = False) -> Any:
+    """Content of a JSON file in UTF-8, as ``parse_json`` reads it.
 
     Raises:
         ValueError: it is not; names the file and, where known, the line.
     """
     try:
-        return parse_json(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"), allow_nan=allow_nan)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}:{error.lineno}: expected JSON, found {error.msg}") from error
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON, found {error}") from error
 
 
-def read_json_object(path: Path) -> dict[str, Any]:
+def read_json_object(path: Path, *, allow_nan: bool = False) -> dict[str, Any]:
     """The object in a JSON file; ``ValueError`` as in ``read_json``, and for any other value."""
-    content = read_json(path)
+    content = read_json(path, allow_nan=allow_nan)
     if not isinstance(content, dict):
         raise ValueError(f"{path}: expected a JSON object, found {str(content)[:80]}")
     return content
@@ -80,4 +80,5 @@ def _is_encodable(value: Any) -> bool:
     return True
 
 
+_NAN_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)

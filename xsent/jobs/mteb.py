@@ -24,6 +24,7 @@ from xsent.evaluation.mteb.compare import compare
 from xsent.evaluation.mteb.local_tasks import local_digest, local_task
 from xsent.evaluation.mteb.model import CachedEncoding, MtebModel, model_meta, numpy_encode
 from xsent.evaluation.mteb.task_data import folder_digest, hub_task, load_data, quiet_mteb
+from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 
@@ -187,7 +188,7 @@ class _Scoring:
         record = self.folder / "tasks" / f"{task.name}.json"
         result_path = self.results / f"{task.task.metadata.name}.json"
         if record.is_file() and result_path.is_file():
-            before = json.loads(record.read_text(encoding="utf-8"))["key"]
+            before = read_json_object(record, allow_nan=True)["key"]
             if before == key:
                 log.info("%s: done before, %s", task.name, result_path)
                 return
@@ -241,7 +242,7 @@ class _Scoring:
         """
         keys, rows, notes = {task.name: task.key(self.meta.revision) for task in prepared}, [], []
         for path in sorted((self.folder / "tasks").glob("*.json")):
-            task = json.loads(path.read_text(encoding="utf-8"))
+            task = read_json_object(path, allow_nan=True)
             key = keys.get(path.stem, _versions())
             if changed := [part for part in key if task["key"].get(part) != key[part]]:
                 notes.append(f"{path.stem} is left out: another {', '.join(changed)} scored it.")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from xsent.atomic import atomic_path
 from xsent.data.stores.array_cache import cached_arrays
 from xsent.jobs.checks import lock_path
+from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +98,7 @@ def _check_manifest(path: Path, manifest: dict[str, object]) -> None:
         with atomic_path(file, unique=False) as temporary:
             temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         return
-    before = json.loads(file.read_text(encoding="utf-8"))
+    before = read_json_object(file, allow_nan=True)
     names = sorted(before.keys() | manifest.keys())
     changed = [
         f"{name} was {before.get(name)!r}, is {manifest.get(name)!r}"

@@ -108,6 +108,8 @@ def read_json(path: Path) -> Any:
         return None
     try:
         return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path}: expected JSON, found more levels than can be read") from None
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON: {error}") from error
 

@@ -16,6 +16,7 @@ from xsent.models.export.check import CheckedExport
 from xsent.paths import sha256
 from xsent.reporting.environment import environment
 from xsent.reporting.secrets import redact
+from xsent.strict_json import read_json_object
 
 # Method and source of each recipe, by its class.
 RECIPES = {
@@ -178,7 +179,7 @@ def _results(file: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """Contents of ``metrics.json``; empty unless the run that made the checkpoint wrote it."""
     if not file.is_file():
         return {}
-    results: dict[str, Any] = redact(json.loads(file.read_text(encoding="utf-8")))
+    results: dict[str, Any] = redact(read_json_object(file))
     scored_config = results.get("config", {})
     return results if all(scored_config.get(part) == config.get(part) for part in SAME_RUN) else {}
 

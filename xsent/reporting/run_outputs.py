@@ -15,6 +15,7 @@ from xsent.reporting.secrets import redact
 from xsent.reporting.tables.published import published_markdown, published_tables
 from xsent.reporting.tables.results import details_csv, grid, results_csv
 from xsent.reporting.tables.table import compact_table, markdown_table, terminal_table
+from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 
@@ -91,8 +92,8 @@ def remove_outputs(folder: Path, *, with_curves: bool) -> None:
     if not metrics.is_file() and not (folder / "environment.json").is_file():
         return
     try:
-        names = [Path(name) for name in json.loads(metrics.read_text(encoding="utf-8")).get("files", [])]
-    except (OSError, ValueError, AttributeError, TypeError):  # damaged, or the run was killed before it wrote one
+        names = [Path(name) for name in read_json_object(metrics).get("files", [])]
+    except (OSError, ValueError, TypeError):  # damaged, or the run was killed before it wrote one
         names = []
     # Never remove a file outside the two folders, whatever the list says.
     listed = [str(name) for name in names if len(name.parts) == 2 and name.parts[0] in FOLDERS and name.name != ".."]

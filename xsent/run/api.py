@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from xsent.run.evaluation import evaluate_run, score
 from xsent.run.loading import load_encoder, load_model
 from xsent.run.start import read_command, started
 from xsent.run.training import train_run
+from xsent.strict_json import read_json_object
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder
@@ -52,7 +52,7 @@ def train(overrides: Sequence[str]) -> TrainingResult:
     with started(command) as config:
         best = train_run(config)
         folder = Path(config["run_dir"])
-        metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["metrics"]
+        metrics = read_json_object(folder / "metrics.json")["metrics"]
     return TrainingResult(folder, metrics, best)
 
 

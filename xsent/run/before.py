@@ -14,6 +14,7 @@ from xsent.evaluation.evaluator import Evaluator
 from xsent.recipes.base import Recipe
 from xsent.reporting.metrics import write_metrics_json
 from xsent.reporting.run_outputs import outcome_digits
+from xsent.strict_json import read_json_object
 from xsent.version import __version__
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ def score_start(
             metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
             write_metrics_json(cached, metrics, {"outcomes": outcome_digits(scored)})
         write_text(path, cached.read_text(encoding="utf-8"))
-    start: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    start: dict[str, dict[str, Any]] = read_json_object(path) if path.is_file() else {}
     return start
 
 

@@ -1,6 +1,5 @@
 """Run what a command of ``train.py`` asks for: a search, a cell of a study, or one run."""
 
-import json
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -8,6 +7,7 @@ from hydra.core.hydra_config import HydraConfig
 from xsent.run.single_run import train_in_subprocess
 from xsent.run.start import Command, started
 from xsent.run.training import train_run
+from xsent.strict_json import read_json_object
 
 
 def train_or_sweep(command: Command) -> float | None:
@@ -28,6 +28,6 @@ def train_or_sweep(command: Command) -> float | None:
         # The command line of a grid cannot start the other processes of one of its runs.
         if HydraConfig.initialized() and config["trainer"]["strategy"] != "auto":
             train_in_subprocess(config)
-            best: float | None = json.loads((Path(config["run_dir"]) / "metrics.json").read_text("utf-8"))["best"]
+            best: float | None = read_json_object(Path(config["run_dir"]) / "metrics.json")["best"]
             return best
         return train_run(config)

@@ -1,6 +1,5 @@
 """Report of a grid (multirun): its runs ranked by the monitored metric, and failed ones with their errors."""
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from xsent.reporting.tables.results import metric_heading, same_row, value_cell
 from xsent.reporting.tables.table import markdown_table, terminal_table, text_row
 from xsent.run.main import Failure
 from xsent.run.start import read_record
+from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ def _read_run(folder: Path) -> GridRun:
     overrides, path = read_record(folder).get("overrides", []), folder / "metrics.json"
     if not path.is_file():
         return GridRun(folder, overrides, NO_RESULT)
-    about = json.loads(path.read_text(encoding="utf-8"))
+    about = read_json_object(path)
     mode = about["config"].get("callbacks", {}).get("checkpoints", {}).get("mode", "max")
     figures = about["metrics"], about.get("columns", {})
     return GridRun(folder, overrides, "", about.get("monitor") or "", mode, about.get("best"), *figures)

@@ -26,6 +26,7 @@ from xsent.run.config.compose import plain
 from xsent.run.errors import format_error
 from xsent.run.evaluation import embed_spaces, report
 from xsent.run.loading import load_encoder
+from xsent.strict_json import read_json_object
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder
@@ -85,7 +86,7 @@ def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
             train_run(run_config, data)
         else:
             train_in_subprocess(run_config)
-    best = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))["best"]
+    best = read_json_object(folder / METRICS_FILE)["best"]
     metrics = {} if evaluator is None else _scores(evaluator, config, folder, encoder_device(config["trainer"]))
     members = [] if evaluator is None else evaluator.members
     missing = {member.name: member.absent for member in members if member.absent}
@@ -142,7 +143,7 @@ def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: 
         scored = score_spaces(evaluator, _spaces(embedder, evaluator.sentences(), Path(config["cache_dir"])))
         about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
         report(scored, embedder, config=config, about=about, folder=evaluation, start=start, show=False)
-    metrics: dict[str, float | None] = json.loads((evaluation / METRICS_FILE).read_text(encoding="utf-8"))["metrics"]
+    metrics: dict[str, float | None] = read_json_object(evaluation / METRICS_FILE)["metrics"]
     log.info("metrics: %s", evaluation)
     return {name.removeprefix("test/"): float("nan") if value is None else value for name, value in metrics.items()}
 
@@ -169,7 +170,7 @@ class StudyReport(Callback):
 
         folder = Path(config.hydra.sweep.dir)
         paths = sorted(folder.glob(f"*/{CELL}"), key=lambda path: int(path.parent.name))
-        cells = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        cells = [read_json_object(path, allow_nan=True) for path in paths]
         report_study(cells, OmegaConf.to_container(config.study, resolve=False), folder=folder)  # type: ignore[arg-type]
         if config.study.figures is not None:
             _draw([cell for cell in cells if "error" not in cell], config, folder)

@@ -1,7 +1,6 @@
 """Static encoder: the normalised mean of the vectors of a sentence's subword pieces."""
 
 import hashlib
-import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
 from xsent.models.unigram_tokenizer import train_unigram
+from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class StaticEncoder(VectorTable):
         """
         folder = Path(path) if path is not None else bundled_folder()
         check_files(folder, (CONFIG, TOKENIZER, VECTORS))
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = read_json_object(folder / CONFIG)
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         size = tokenizer.get_vocab_size()
         vectors = read_vectors(folder, (size, config["dim"]))

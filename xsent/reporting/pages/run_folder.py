@@ -1,7 +1,6 @@
 """Run folder reader: metrics, config, logged values, tables and points of a run, checked and with secrets masked."""
 
 import csv
-import json
 import math
 import re
 import shlex
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from xsent.reporting.metrics import HEADER
 from xsent.reporting.plots.embeddings import POINTS
 from xsent.reporting.secrets import MASK, redact
+from xsent.strict_json import read_json_object
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
 CURVES, DETAILS, OUTCOMES = "metrics.csv", "details.csv", "outcomes.json"
@@ -85,7 +85,7 @@ def read_run(folder: Path) -> RunFiles:
     missing = f"found neither {METRICS} (of a finished run) nor {CONFIG} in it"
     _check(folder, finished or config_file.is_file(), f"the folder of a run, {missing}")
     about_file = metrics if finished else folder / ENVIRONMENT
-    content: dict[str, Any] = _read_object(about_file) if about_file.is_file() else {}
+    content: dict[str, Any] = read_json_object(about_file) if about_file.is_file() else {}
     _check(metrics, not finished or "metrics" in content, "an entry `metrics` of figures by name")
     figures, expected = content.pop("metrics", {}), content.pop("expected", {})
     files = content.pop("files", None)
@@ -159,7 +159,7 @@ def _read_outcomes(path: Path, moment: str) -> dict[str, list[bool]]:
     """Outcomes of the test items by metric, ``before`` or ``after`` training; empty where they were not written."""
     if not path.is_file():
         return {}
-    outcomes = _read_object(path).get(moment, {})
+    outcomes = read_json_object(path).get(moment, {})
     _check(path, isinstance(outcomes, Mapping), f"outcomes by metric in `{moment}`", outcomes)
     for name, text in outcomes.items():
         is_valid = len(name.split("/")) in (4, 5) and isinstance(text, str) and not set(text) - {"0", "1"}
@@ -188,15 +188,6 @@ def _listed(folder: Path, kind: str, ending: str, files: object) -> list[Path]:
     """Charts or tables that the run lists; all in the folder for a run without a list."""
     paths = sorted((folder / kind).glob(f"*{ending}"))
     return paths if not isinstance(files, list) else [path for path in paths if f"{kind}/{path.name}" in files]
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: expected JSON: {error}") from error
-    _check(path, isinstance(value, dict), "a JSON object", value)
-    return dict(value)
 
 
 def _read_yaml(path: Path) -> Any:
@@ -243,7 +234,7 @@ def _read_logged(path: Path) -> dict[str, list[LoggedValue]]:
 def _read_points(path: Path) -> Points | None:
     if not path.is_file():
         return None
-    content = _read_object(path)
+    content = read_json_object(path)
     try:
         points = Points(content["sentences"], content["languages"], content["methods"])
         panels = [panel for by_space in points.methods.values() for panel in by_space.values()]

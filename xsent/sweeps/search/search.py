@@ -22,6 +22,7 @@ from xsent.run.config.checks import check_machine
 from xsent.run.evaluation import silence_libraries
 from xsent.run.single_run import CONFIG, train_in_subprocess
 from xsent.run.start import Command, logged
+from xsent.strict_json import read_json_object
 from xsent.sweeps.search.launchers import OUTPUT, Launcher, TrialProcess, build_launcher, share_threads
 from xsent.sweeps.search.options import Options, read_options
 from xsent.sweeps.search.results import Results, write_run_page
@@ -81,7 +82,7 @@ def train_again(options: Options, compose_run: Compose, number: int) -> float | 
     # The number of threads changes the rounding of sums, so the run gets that of the trial.
     threads = share_threads(options.workers, _count_devices(config["trainer"]["devices"]))
     train_in_subprocess(config, threads if options.engine == "local" else {})
-    best: float | None = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["best"]
+    best: float | None = read_json_object(folder / "metrics.json")["best"]
     return best
 
 

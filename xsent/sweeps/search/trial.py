@@ -23,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from xsent.reporting.secrets import redact
 from xsent.run.single_run import CONFIG, start_worker
+from xsent.strict_json import read_json_object
 from xsent.sweeps.search.options import build_optuna
 from xsent.sweeps.search.storage import ERROR, PRUNED_AFTER, SEARCH, find_trial_id, latest_attempts, open_storage
 from xsent.sweeps.search.trial_config import data_key
@@ -152,7 +153,7 @@ def run_trial(config: dict[str, Any], trial: RunningTrial, train: Train) -> int:
 
 def _check_data(study: optuna.Study, config: dict[str, Any]) -> None:
     """Refuse a run whose data are not those of the study's first trial with this data config: they do not compare."""
-    digest = json.loads((Path(config["run_dir"]) / "environment.json").read_text(encoding="utf-8"))["data"]
+    digest = read_json_object(Path(config["run_dir"]) / "environment.json")["data"]
     key = f"data_digest:{data_key(config)}"
     if (first := study.user_attrs.get(key)) is None:
         study.set_user_attr(key, digest)

@@ -1,7 +1,6 @@
 """Static character encoder: the normalised mean of vectors of hashed n-grams and words."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from xsent.models.encoders.characters.character_ngrams import hashed_ngrams
 from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
+from xsent.strict_json import read_json_object
 
 CHUNK = 1024  # sentences hashed together; arrays of some 40 bytes per character
 CONFIG_KEYS = ("dim", "sizes", "buckets", "max_length")
@@ -93,7 +93,7 @@ class StaticCharacterEncoder(VectorTable):
             return cls(name=name, dim=dim, sizes=sizes, buckets=buckets, max_length=max_length, std=std, seed=seed)
         folder = Path(path).expanduser()
         check_files(folder, (CONFIG, VECTORS))
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = read_json_object(folder / CONFIG)
         missing = [key for key in CONFIG_KEYS if key not in config]
         if missing:
             raise ValueError(f"{folder / CONFIG}: expected a static character encoder, found no {missing[0]}")
