@@ -89,7 +89,7 @@ def main() -> None:
     print("| --- | ---: | --- | ---: | ---: | ---: | ---: |")
     print(row("awesome-align, as shipped", "", "", alignment_error_rate(shipped_links(), gold)))
     for name, overrides in encoders().items():
-        encoder = build(load_config("mine", overrides)["encoder"])
+        encoder = build(load_config("mine", overrides)["encoder"], "encoder")
         for aligner in ALIGNERS:
             config = load_config("diverge", [f"aligner={aligner}", *overrides])["aligner"]
             for ours in _aligners(config, encoder, every_layer=options.layers):
@@ -102,7 +102,7 @@ def _aligners(config: dict[str, Any], encoder: Any, *, every_layer: bool) -> Ite
     plain = {key: value for key, value in config.items() if key != "encoder"} | {"_partial_": True}
     top = encoder.transformer.config.num_hidden_layers if hasattr(encoder, "transformer") else 0
     for layer in range(top + 1) if every_layer else [None]:
-        yield build(plain | {"layer": layer})(encoder=encoder)
+        yield build(plain | {"layer": layer}, "aligner")(encoder=encoder)
 
 
 def _seconds(aligner: EncoderAligner, pairs: list[WordPair]) -> str:

@@ -130,7 +130,7 @@ def speed(items: int, rounds: int, threads: int) -> None:
     torch.set_num_threads(threads)
     folder = str(minilm())
     peer = SentenceTransformer(folder, device="cpu")
-    encoder = build(load_config("mine", encoders()["minilm"])["encoder"])
+    encoder = build(load_config("mine", encoders()["minilm"])["encoder"], "encoder")
     sets = read_clsd(str(CLSD), None, distractors=None)
     methods = {
         "SentenceTransformer.encode by column, numpy": plain(peer),
@@ -181,7 +181,7 @@ def scored(name: str, runs: Path) -> tuple[dict[str, float], list[Changes], list
     metrics: dict[str, float] = json.loads((run_dir / "metrics.json").read_text(encoding="utf-8"))["metrics"]
     chosen = ["evaluator=clsd_swaps", f"evaluator.root={CLSD}", f"evaluator.annotations={CLSD}", f"run_dir={run_dir}"]
     config = load_config("evaluate", [*encoders()[name], *chosen])
-    evaluator, encoder = build(config["evaluator"]), build(config["encoder"])
+    evaluator, encoder = build(config["evaluator"], "evaluator"), build(config["encoder"], "encoder")
     evaluator.check()
     vectors = encoder.encode(evaluator.sentences(), show_progress=True)
     return metrics | evaluator.score(vectors).metrics, evaluator.changes(vectors), evaluator.classes

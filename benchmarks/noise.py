@@ -79,7 +79,7 @@ def main() -> None:
     options = parser.parse_args()
     sentences = sample(options.rows)
     words = sum(len(sentence.split()) for sentence in sentences) / len(sentences)
-    noiser: Noiser = build(load_config("noise", [])["noise"] | {"resources": options.resources})
+    noiser: Noiser = build(load_config("noise", [])["noise"] | {"resources": options.resources}, "noise")
     print(
         f"noise, {len(sentences):,} English sentences of {words:.1f} words, {options.resources or 'bundled lexicons'}"
     )

@@ -130,7 +130,7 @@ def untuned(cell: Cell, setting: Setting, folder: Path) -> Scores:
 def ours(cell: Cell, setting: Setting, folder: Path) -> Scores:
     """The recipe, as ``train.py`` runs it."""
     config = load_config("train", [*overrides(setting, cell.seed, folder), *cell.options])
-    train_run(config, build(config["data"]))
+    train_run(config, build(config["data"], "data"))
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["metrics"]
     return {name: metrics[f"test/{METRICS.format('original/')}/{name}"] for name in ("accuracy", "f1")}
 
@@ -181,7 +181,7 @@ def peer_trainer(
 
 def read_data(seed: int, setting: Setting, folder: Path) -> ParaphraseData:
     """The training rows of the recipe."""
-    data: ParaphraseData = build(load_config("train", overrides(setting, seed, folder))["data"])
+    data: ParaphraseData = build(load_config("train", overrides(setting, seed, folder))["data"], "data")
     data.read()
     return data
 

@@ -78,15 +78,15 @@ def train_ours(way: str, steps: Steps, precision: str, folder: Path) -> Timing:
     config = load_config(
         "train", [*overrides(setting, 1, folder), *METHODS[way], f"trainer.max_steps={steps.last + 1}"]
     )
-    data = build(config["data"])
+    data = build(config["data"], "data")
     data.read()
     check_length(data.steps_per_epoch, steps)
     pl.seed_everything(config["seed"], verbose=False)
-    recipe = build_recipe(config, build(config["encoder"]))
+    recipe = build_recipe(config, build(config["encoder"], "encoder"))
     recipe.prepare(data, EmbeddingStore(folder / "cache"))
     clock = Clock()
     options = {**config["trainer"], "enable_checkpointing": False, "limit_val_batches": 0, "_partial_": True}
-    trainer: pl.Trainer = build(options)(callbacks=[clock], logger=False, default_root_dir=folder)
+    trainer: pl.Trainer = build(options, "trainer")(callbacks=[clock], logger=False, default_root_dir=folder)
     trainer.fit(recipe, datamodule=data)
     seconds = step_seconds(clock.ends, steps)
     mining = config["recipe"]["mining"]

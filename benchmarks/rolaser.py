@@ -76,7 +76,7 @@ def trained(name: str, sentences: int, runs: Path, options: Sequence[str]) -> tu
     if not metrics.is_file():
         resume = ["ckpt_path=last"] if (folder / "checkpoints" / "last.ckpt").is_file() else []
         config = load_config("train", [*overrides(name, sentences, folder, options), *resume])
-        train_run(config, build(config["data"]))
+        train_run(config, build(config["data"], "data"))
     return folder, json.loads(metrics.read_text(encoding="utf-8"))["seconds"]
 
 
@@ -94,7 +94,8 @@ def evaluators(teacher: str) -> list[Evaluator]:
         ["evaluator=stsb", f"evaluator.root={DATA / 'stsb'}"],
         ["evaluator=sts", f"evaluator.root={DATA / 'sts17'}", "evaluator.pairs=[en-en]"],
     ]
-    built = [build(load_config("evaluate", ["run_dir=unused", *options])["evaluator"]) for options in chosen]
+    configs = [load_config("evaluate", ["run_dir=unused", *options]) for options in chosen]
+    built = [build(config["evaluator"], "evaluator") for config in configs]
     for evaluator in built:
         evaluator.check()
     return built
@@ -116,7 +117,8 @@ def compare(name: str, sentences: int, runs: Path, options: Sequence[str]) -> No
     for row in ROWS.values():
         *start, metric = row.split("/")
         before[row] = after.get("/".join([*start, f"teacher_{metric}"]))
-    teacher: Embedder = build(load_config("evaluate", ["evaluator=none", "run_dir=unused", *_teacher(name)])["encoder"])
+    config = load_config("evaluate", ["evaluator=none", "run_dir=unused", *_teacher(name)])
+    teacher: Embedder = build(config["encoder"], "encoder")
     before |= figures(teacher, evaluators(name)[1:])
     with atomic_write(run / "robustness.json") as file:
         json.dump({"before": before, "after": after, "seconds": seconds}, file, indent=1)
@@ -148,9 +150,9 @@ def shares(sentences: int) -> None:
     """Print the seconds and sentences per second of each part of a small run of ``minilm``."""
     with TemporaryDirectory() as folder:
         config = load_config("train", overrides("minilm", sentences, Path(folder) / "run", ["evaluator=none"]))
-        data: Any = build(config["data"])
+        data: Any = build(config["data"], "data")
         data.read()
-        encoder = build(config["encoder"])
+        encoder = build(config["encoder"], "encoder")
         recipe: Any = build_recipe(config, encoder)
         took: dict[str, float] = {}
 

@@ -1,6 +1,7 @@
 """Every recipe composes with every encoder and data set, and every key of a config fits its target."""
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.helpers import ROOT, config
 from xsent.run import check_targets, load_config
 from xsent.run.config.build import targets
 from xsent.run.config.compose import name_models
+from xsent.run.config.registry import KINDS
 
 CONF = ROOT / "conf"
 # Arguments that `xsent.run` passes: no config sets them.
@@ -133,6 +135,30 @@ def test_an_option_of_the_chosen_recipe_is_accepted_and_the_command_line_beats_i
     assert (plain["data"]["name"], plain["trainer"]["max_epochs"]) == ("cldr", 7)
     assert plain["recipe"]["loss"]["margin"] == 0.1
     assert composed(tmp_path, "train", "recipe=paraphrase", "recipe/paraphrase/mining=none")["recipe"]["mining"] is None
+
+
+# Registered, but in no file of conf/: set on the command line, or by ``load_encoder`` of a folder or run.
+NOT_IN_CONF = {
+    *(f"torch.optim.{name}" for name in ("Adagrad", "NAdam", "RMSprop", "SGD")),
+    "torch.optim.lr_scheduler.OneCycleLR",
+    "pytorch_lightning.callbacks.LearningRateMonitor",
+    "pytorch_lightning.callbacks.TQDMProgressBar",
+    "xsent.models.encoders.static_embedding.StaticEmbeddingEncoder.load",
+    "xsent.run.loading.load_encoder",
+}
+GRID = {"xsent.sweeps.grid.GridReport", "xsent.sweeps.study.StudyReport"}  # hydra.callbacks, which Hydra builds
+
+
+def test_the_registry_holds_what_conf_names_and_nothing_else() -> None:
+    named = {target for path in CONF.rglob("*.yaml") for target in re.findall(r"_target_: *([\w.]+)", path.read_text())}
+    registered = [target for kind in KINDS.values() for target in kind.targets]
+    assert named - GRID == set(registered) - NOT_IN_CONF
+    assert all(get_object(target) for target in registered)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_has_parts_of_known_kinds(kind: str) -> None:
+    assert set(KINDS[kind].parts.values()) <= KINDS.keys()
 
 
 def test_at_most_14_groups_are_at_the_top() -> None:

@@ -154,7 +154,8 @@ def test_the_printed_scale_leaves_a_perfect_encoder_a_loss_of_1_3(reference: Ref
 
 def preset(name: str) -> AdditiveMarginScale:
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        loss: AdditiveMarginScale = build(OmegaConf.to_container(compose(f"recipe/paraphrase/loss/{name}").recipe.loss))
+        options: Any = OmegaConf.to_container(compose(f"recipe/paraphrase/loss/{name}").recipe.loss)
+        loss: AdditiveMarginScale = build(options, "loss")
     return loss
 
 

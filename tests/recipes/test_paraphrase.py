@@ -13,6 +13,7 @@ from tests.helpers import config, state_of, toy_bert, toy_bitext, toy_labelled, 
 from xsent.models.encoders.tiny import TinyEncoder
 from xsent.recipes.paraphrase import ParaphraseRecipe
 from xsent.run import build, evaluate, train
+from xsent.run.config.compose import plain
 
 SMALL = [
     "recipe=paraphrase",
@@ -113,8 +114,7 @@ def test_nothing_is_mined_from_the_anchors_own_group(
         small_data, *TINY, "trainer.max_epochs=1", "recipe/paraphrase/mining=both", "recipe.mining.threshold=0.0"
     )
     steps = record_steps(tmp_path, monkeypatch, *options)
-    settings = config("train", tmp_path, *options).data
-    module = build(dict(settings))
+    module = build(plain(config("train", tmp_path, *options))["data"], "data")
     module.read()
     for step in steps:
         mined = step["mined"]

@@ -18,14 +18,14 @@ def logger_config(name: str, tmp_path: Path) -> Any:
 
 def test_csv_writes_into_the_run_folder_and_none_is_no_logger(tmp_path: Path) -> None:
     assert not logger_config("none", tmp_path)
-    logger = build(logger_config("csv", tmp_path))
+    logger = build(logger_config("csv", tmp_path), "logger")
     logger.log_metrics({"train/loss": 1.0, "epoch": 0}, step=1)
     assert (tmp_path / "run/metrics.csv").read_text() == "step,epoch,name,value\n1,0,train/loss,1.0\n"
 
 
 def test_tensorboard_writes_into_the_run_folder(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
-    logger = build(logger_config("tensorboard", tmp_path))
+    logger = build(logger_config("tensorboard", tmp_path), "logger")
     logger.log_metrics({"train/loss": 1.0}, step=1)
     logger.finalize("success")
     assert list((tmp_path / "run/tensorboard").glob("events.out.tfevents.*"))
@@ -51,7 +51,7 @@ def test_wandb_gets_neither_a_secret_of_the_config_nor_one_of_the_command_line(
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setattr(sys, "argv", ["train.py", "data.token=open-sesame"])
     (tmp_path / "run").mkdir()
-    logger = build(logger_config("wandb", tmp_path))
+    logger = build(logger_config("wandb", tmp_path), "logger")
     logger.log_hyperparams(redact({"data": {"token": "open-sesame", "root": "known-folder"}}))
     logger.log_metrics({"train/loss": 1.0}, step=1)
     logger.experiment.finish()

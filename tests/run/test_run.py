@@ -209,4 +209,4 @@ def test_heads_refuse_an_encoder_they_were_not_trained_on(oracle_run: Path, tmp_
 
 def test_a_target_below_a_module_of_xsent_is_refused() -> None:
     with pytest.raises(ValueError, match="may not be built from a config"):
-        build({"_target_": "xsent.checkpoint.torch.load", "f": "x"})
+        build({"_target_": "xsent.checkpoint.torch.load", "f": "x"}, "encoder")

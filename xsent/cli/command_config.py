@@ -69,9 +69,10 @@ def load_embedder(config: Mapping[str, Any]) -> Embedder:
 
     embedder: Embedder
     if "source" in config["encoder"]:
-        embedder = load_encoder(config["encoder"]["source"], device=config["device"])
+        trust = config["trust_remote_code"]
+        embedder = load_encoder(config["encoder"]["source"], device=config["device"], trust_remote_code=trust)
     else:
-        embedder = build(config["encoder"]).to(config["device"])
+        embedder = build(config["encoder"], "encoder").to(config["device"])
     if config.get("space") is not None:
         check_space(config["space"], embedder.spaces)
     return embedder

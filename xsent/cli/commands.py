@@ -123,7 +123,8 @@ def _loading_code(options: argparse.Namespace) -> str:
     if not options.set:
         return f"import xsent; encoder = xsent.load_encoder({options.encoder!r})"
     overrides = [*options.set, f"encoder={options.encoder}"]
-    return f'from xsent.run import build, load_config; encoder = build(load_config("export", {overrides})["encoder"])'
+    build = f'build(load_config("export", {overrides})["encoder"], "encoder")'
+    return f"from xsent.run import build, load_config; encoder = {build}"
 
 
 def run_mteb(options: argparse.Namespace) -> None:

@@ -38,7 +38,7 @@ def run_noise(options: argparse.Namespace) -> None:
     from xsent.run import build
 
     config = job_config(options)
-    noiser = build(config["noise"])
+    noiser = build(config["noise"], "noise")
     log.info(
         "%s", noise_file(options.source, options.output, noiser, applied_log=options.log, workers=config["workers"])
     )
@@ -62,20 +62,20 @@ def run_diverge(options: argparse.Namespace) -> None:
     )
 
     def build_on_device(name: str) -> Any:
-        return build(config[name]).to(config["device"])
+        return build(config[name], name).to(config["device"])
 
     def build_diverger() -> Any:
-        diverger = build(config["divergences"])
+        diverger = build(config["divergences"], "divergences")
         return diverger.with_ranker(build_on_device("ranker")) if config.get("ranker") else diverger
 
     load: dict[str, Callable[[], Any]] = {
         "divergences": build_diverger,
-        "annotator": partial(build, config["annotator"]),
+        "annotator": partial(build, config["annotator"], "annotator"),
         "aligner": partial(build_on_device, "aligner"),
         "encoder": partial(load_embedder, config),
     }
     if config["target_annotator"]:
-        load["target_annotator"] = partial(build, config["target_annotator"])
+        load["target_annotator"] = partial(build, config["target_annotator"], "annotator")
     summary = diverge_file(
         inputs,
         options.output,
@@ -120,7 +120,7 @@ def _load_pair_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
     from xsent.run import load_judge
 
     if run is not None:
-        return load_judge(run, device=config["device"])
+        return load_judge(run, device=config["device"], trust_remote_code=config["trust_remote_code"])
     for name, value in config["cosine"].items():
         check_number(f"cosine.{name}", value, minimum=-1)
     # Words are encoded too, and a word that the encoder does not know is no news.
@@ -148,7 +148,7 @@ def run_distract(options: argparse.Namespace) -> None:
         return
     ledger = config["maker"].get("ledger")
     check_outputs(inputs, options.output, ledger=None if ledger is None else Path(str(ledger)))
-    maker = build(config["maker"])
+    maker = build(config["maker"], "maker")
     languages = config["languages"] and [to_iso639_3(code) for code in config["languages"]]
     requests = list_requests(inputs, maker, languages=languages, again=config["again"])
     if options.dry_run:

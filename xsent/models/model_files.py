@@ -15,6 +15,10 @@ log = logging.getLogger(__name__)
 
 # A pickle is fetched only where there are no safetensors.
 PATTERNS = ["*.json", "*.txt", "*.model", "*.spm", "*.safetensors", "*_Dense/pytorch_model.bin"]
+CONSENT = (
+    "trust_remote_code=true for train.py and evaluate.py, --trust-remote-code for a command of xsent,"
+    " trust_remote_code=True for xsent.load_encoder"
+)
 OTHER_FORMATS = ["onnx/*", "openvino/*", "coreml/*", "tf_model*", "flax_model*"]
 
 
@@ -157,9 +161,7 @@ def _refuse_remote_code(folder: Path, model: str, trusted: bool | None) -> None:
         return
     classes = ", ".join(sorted(str(value) for value in config["auto_map"].values()))
     advice = (
-        " Choose another model."
-        if trusted is None
-        else " Read that code first; if you trust it, allow it on the command line with encoder.trust_remote_code=true"
+        " Choose another model." if trusted is None else f" Read that code first; if you trust it, allow it: {CONSENT}"
     )
     raise ValueError(
         f"{model} needs Python code of its own ({classes}), which would be fetched from the hub and executed with all"

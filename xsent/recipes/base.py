@@ -105,9 +105,17 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
     def prepare_resume(self, state: Mapping[str, Any]) -> None:
         """Take the state of the checkpoint to resume, so that ``prepare`` can check that it fits."""
 
+    @classmethod
     @abstractmethod
-    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Embedder | PairJudge:
-        """Model with the weights of a checkpoint, ready to encode sentences or to judge pairs."""
+    def trained_model(cls, encoder: Any, checkpoint: Mapping[str, Any]) -> Embedder | PairJudge:
+        """Model with the weights of a checkpoint, ready to encode sentences or to judge pairs.
+
+        Only plain options of the stored recipe are read: a checkpoint builds no optimizer, loss or teacher.
+
+        Args:
+            encoder: that of the checkpoint's config, as it is before training.
+            checkpoint: of a run of this recipe.
+        """
 
     @property
     def can_save_encoder(self) -> bool:

@@ -35,6 +35,7 @@ from xsent.recipes.base import SentenceRecipe
 HOSTS = ("dream", "meat")
 TERMS = {"dream": DreamTerms, "meat": MeatTerms, "oracle": OracleTerms}
 PARTNERS = ("language_aware", "half_batch")
+HEADS = "heads."  # begins the names of their weights in a checkpoint
 
 
 class Split(NamedTuple):
@@ -216,25 +217,30 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
         checkpoint["xsent"]["frozen_encoder"] = self._encoder_digest
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self._check_encoder(checkpoint)
+        _check_encoder(self.encoder, checkpoint)
         super().on_load_checkpoint(checkpoint)
 
-    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> DisentangledEncoder:
-        self._check_encoder(checkpoint)
-        start = "heads."
+    @classmethod
+    def trained_model(cls, encoder: Encoder, checkpoint: Mapping[str, Any]) -> DisentangledEncoder:
+        _check_encoder(encoder, checkpoint)
+        hidden = checkpoint["xsent"]["config"]["recipe"]["hidden"]
         weights = checkpoint["state_dict"]
-        self.heads.load_state_dict(
-            {name.removeprefix(start): value for name, value in weights.items() if name.startswith(start)}
+        with torch.device("meta"):  # a stated size takes no memory: the weights of the file must have it
+            heads = DisentanglingHeads(encoder.dim, hidden)
+        heads.load_state_dict(
+            {name.removeprefix(HEADS): value.float() for name, value in weights.items() if name.startswith(HEADS)},
+            assign=True,
         )
-        return DisentangledEncoder(self.encoder, self.heads.eval())
+        return DisentangledEncoder(encoder, heads.to(encoder.device).eval())
 
-    def _check_encoder(self, checkpoint: Mapping[str, Any]) -> None:
-        trained_on, digest = checkpoint["xsent"]["frozen_encoder"], self.encoder.digest()
-        if trained_on != digest:
-            raise ValueError(
-                f"the heads were trained on an encoder with digest {trained_on[:16]}, {self.encoder.name}"
-                f" has {digest[:16]}: other weights, tokenizer, pooling, prompt or length"
-            )
+
+def _check_encoder(encoder: Encoder, checkpoint: Mapping[str, Any]) -> None:
+    trained_on, digest = checkpoint["xsent"]["frozen_encoder"], encoder.digest()
+    if trained_on != digest:
+        raise ValueError(
+            f"the heads were trained on an encoder with digest {trained_on[:16]}, {encoder.name}"
+            f" has {digest[:16]}: other weights, tokenizer, pooling, prompt or length"
+        )
 
 
 def _check_terms(weights: Mapping[str, Mapping[str, float]], oracle: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from xsent.recipes.base import Recipe
 
 SENTENCE_LOSSES = ("margin", "cross_entropy", "none")
 JUDGE = "judge."  # begins the names of its weights in a checkpoint
+JUDGE_OPTIONS = ("pooling", "max_length", "segment_ids", "dropout", "token_loss", "seed")
 
 
 class DivergenceTerms(NamedTuple):
@@ -79,15 +80,7 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         if self.margin <= 0:
             raise ValueError(f"recipe.margin={self.margin}: expected a number above 0")
         base: Any = self._modules.pop("encoder", self.encoder)
-        self.judge = PairEncoder(
-            base=base,
-            pooling=self.pooling,
-            max_length=self.max_length,
-            segment_ids=self.segment_ids,
-            dropout=self.dropout,
-            tags_words=self.token_loss != "none",
-            seed=self.seed,
-        )
+        self.judge = _new_judge(base, {name: getattr(self, name) for name in JUDGE_OPTIONS})
         vars(self)["encoder"] = self.judge  # a second name of the submodule, which checkpoints hold once
 
     def prepare(self, data: DivergenceData, store: EmbeddingStore) -> None:
@@ -182,13 +175,26 @@ class DivergenceRecipe(Recipe[DivergenceData]):
     # ---- checkpoints
 
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
-        self.judge.load_state_dict({name.removeprefix(JUDGE): value for name, value in state_dict.items()})
+        _load_judge(self.judge, state_dict)
 
-    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> PairEncoder:
-        self.load_encoder(checkpoint["state_dict"])
-        return self.judge.eval()
+    @classmethod
+    def trained_model(cls, encoder: SentenceEncoder, checkpoint: Mapping[str, Any]) -> PairEncoder:
+        judge = _new_judge(encoder, checkpoint["xsent"]["config"]["recipe"])
+        _load_judge(judge, checkpoint["state_dict"])
+        return judge.eval()
 
     def on_fit_start(self) -> None:
         super().on_fit_start()
         # Lightning keeps the mode of a loaded encoder, evaluation, which has no dropout.
         self.judge.train()
+
+
+def _new_judge(base: SentenceEncoder, options: Mapping[str, Any]) -> PairEncoder:
+    """The cross-encoder before training, from options of the recipe."""
+    options = {name: options[name] for name in JUDGE_OPTIONS}
+    tags_words = options.pop("token_loss") != "none"
+    return PairEncoder(base=base, tags_words=tags_words, **options)
+
+
+def _load_judge(judge: PairEncoder, state_dict: Mapping[str, Any]) -> None:
+    judge.load_state_dict({name.removeprefix(JUDGE): value for name, value in state_dict.items()})

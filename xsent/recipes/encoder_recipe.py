@@ -86,16 +86,21 @@ class EncoderRecipe(SentenceRecipe[D]):
     # ---- checkpoints
 
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
-        frozen = {
-            name: value for name, value in self.encoder.state_dict().items() if PREFIX + name in self.omitted_weights
-        }
-        weights = {name.removeprefix(PREFIX): value for name, value in state_dict.items() if name.startswith(PREFIX)}
-        self.encoder.load_state_dict(frozen | weights)
+        _load_trained(self.encoder, state_dict)
 
-    def trained_encoder(self, checkpoint: Mapping[str, Any]) -> Encoder:
-        self._check_frozen(checkpoint)
-        self.load_encoder(checkpoint["state_dict"])
-        return self.encoder.eval()
+    @classmethod
+    def trained_model(cls, encoder: Encoder, checkpoint: Mapping[str, Any]) -> Encoder:
+        options = checkpoint["xsent"]["config"]["recipe"]
+        freezing.freeze(encoder, **options["freeze"])
+        digest = freezing.frozen_digest(encoder) if freezing.frozen_names(encoder) else ""
+        _check_frozen(encoder, digest, checkpoint)
+        cls.reshape_encoder(encoder, options, checkpoint["state_dict"])
+        _load_trained(encoder, checkpoint["state_dict"])
+        return encoder.eval()
+
+    @classmethod
+    def reshape_encoder(cls, encoder: Encoder, options: Mapping[str, Any], state_dict: Mapping[str, Any]) -> None:
+        """Change an encoder as the recipe with these options did before training, so that the weights fit."""
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)
@@ -104,13 +109,22 @@ class EncoderRecipe(SentenceRecipe[D]):
         checkpoint["xsent"]["frozen"] = self._frozen_digest
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self._check_frozen(checkpoint)
+        _check_frozen(self.encoder, self._frozen_digest, checkpoint)
         super().on_load_checkpoint(checkpoint)
 
-    def _check_frozen(self, checkpoint: Mapping[str, Any]) -> None:
-        trained_with = checkpoint["xsent"]["frozen"]
-        if trained_with != self._frozen_digest:
-            raise ValueError(
-                f"the checkpoint was trained on top of frozen weights with digest {trained_with[:16] or 'of none'},"
-                f" those of {self.encoder.name} have {self._frozen_digest[:16] or 'none'}: another base model"
-            )
+
+def _load_trained(encoder: Encoder, state_dict: Mapping[str, Any]) -> None:
+    """Load the trained weights of a checkpoint into an encoder whose frozen parts it omits."""
+    names = freezing.frozen_names(encoder)
+    frozen = {name: value for name, value in encoder.state_dict().items() if name in names}
+    weights = {name.removeprefix(PREFIX): value for name, value in state_dict.items() if name.startswith(PREFIX)}
+    encoder.load_state_dict(frozen | weights)
+
+
+def _check_frozen(encoder: Encoder, digest: str, checkpoint: Mapping[str, Any]) -> None:
+    trained_with = checkpoint["xsent"]["frozen"]
+    if trained_with != digest:
+        raise ValueError(
+            f"the checkpoint was trained on top of frozen weights with digest {trained_with[:16] or 'of none'},"
+            f" those of {encoder.name} have {digest[:16] or 'none'}: another base model"
+        )

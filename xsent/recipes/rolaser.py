@@ -124,6 +124,15 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
             self._project(len(state_dict[PROJECTION]))
         super().load_encoder(state_dict)
 
+    @classmethod
+    def reshape_encoder(cls, encoder: Encoder, options: Mapping[str, Any], state_dict: Mapping[str, Any]) -> None:
+        projection, preprocessing = options["projection"], options["preprocessing"]
+        _check_student(encoder, projection, preprocessing)
+        if isinstance(encoder, PooledEncoder):
+            encoder.set_preprocessing(preprocessing)
+            if projection is not None:
+                encoder.project_tokens(len(state_dict[PROJECTION]), pooling=projection["pooling"], seed=options["seed"])
+
     def prepare_resume(self, state: Mapping[str, Any]) -> None:
         self._resumed_teacher = state["teacher"]
 

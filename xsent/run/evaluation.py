@@ -62,9 +62,10 @@ def evaluate_run(config: dict[str, Any], model: Any = None, run: Mapping[str, An
         check_source(config["ckpt"])
     evaluator = _build_evaluator(config)
     if model is None and config["ckpt"] is not None:
-        model, run = load_model(config["ckpt"], device=config["device"])
+        trust = config["trust_remote_code"]
+        model, run = load_model(config["ckpt"], device=config["device"], trust_remote_code=trust)
     elif model is None:
-        model = build(config["encoder"]).to(config["device"])
+        model = build(config["encoder"], "encoder").to(config["device"])
     _check_same_split(config["evaluator"], run)
     trained_space = None if run is None else get_object(run["recipe"]["_target_"]).trained_space
     columns = {} if trained_space is None else {trained_space: "trained"}

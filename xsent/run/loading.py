@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import yaml
+from hydra.utils import get_object
 
 from xsent.catalogue import encoder_names, unknown_encoder
-from xsent.config_checks import check_device
+from xsent.config_checks import check_boolean, check_choice, check_device
 from xsent.paths import conf_folder
-from xsent.run.config.build import build, build_recipe
+from xsent.run.config.build import build, check_keys
+from xsent.run.config.checks import check_types
 from xsent.run.config.compose import RANDOM, encoder_config
+from xsent.run.config.registry import check_targets
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder, PairJudge
@@ -27,7 +30,7 @@ FORMATS = (
 )
 
 
-def load_encoder(source: str | os.PathLike[str], *, device: str = "cpu") -> Embedder:
+def load_encoder(source: str | os.PathLike[str], *, device: str = "cpu", trust_remote_code: bool = False) -> Embedder:
     """Load an encoder.
 
     Args:
@@ -41,14 +44,16 @@ def load_encoder(source: str | os.PathLike[str], *, device: str = "cpu") -> Embe
 
             A folder with the name of an encoder is given as ``./mini``.
         device: of the encoder.
+        trust_remote_code: whether the model may run Python code of its own, with all your rights; read it first.
+            Nothing that a run, a checkpoint or a folder says allows it.
 
     Raises:
         FileNotFoundError: no such encoder, run or checkpoint.
-        ValueError: the checkpoint is damaged, its frozen encoder is not that of the training, the run trained none, or
-            the folder holds no model that xsent reads.
+        ValueError: the checkpoint is damaged, its frozen encoder is not that of the training, the run trained none,
+            the folder holds no model that xsent reads, or the model needs code of its own.
         OSError: the model is neither on this machine nor to be had from the hub.
     """
-    model, config = load_model(source, device=device)
+    model, config = load_model(source, device=device, trust_remote_code=trust_remote_code)
     if not hasattr(model, "encode"):
         assert config is not None
         raise ValueError(
@@ -58,14 +63,16 @@ def load_encoder(source: str | os.PathLike[str], *, device: str = "cpu") -> Embe
     return cast("Embedder", model)
 
 
-def load_judge(path: str | os.PathLike[str], *, device: str = "cpu") -> PairJudge:
+def load_judge(path: str | os.PathLike[str], *, device: str = "cpu", trust_remote_code: bool = False) -> PairJudge:
     """Load the pair judge of a run of ``recipe=divergence``: its folder or a checkpoint.
+
+    Other arguments are as of ``load_encoder``.
 
     Raises:
         FileNotFoundError: no such run or checkpoint.
         ValueError: the checkpoint is damaged, or the run has another recipe.
     """
-    model, config = _load_run(Path(path), device=device)
+    model, config = _load_run(Path(path), device=device, trust_remote_code=trust_remote_code)
     if not hasattr(model, "judge"):
         raise ValueError(f"{path}: expected a run of recipe=divergence, found one of {_recipe(config)}")
     check_judge(path, config)
@@ -78,18 +85,21 @@ def check_judge(path: str | os.PathLike[str], config: Mapping[str, Any]) -> None
         raise ValueError(f"{path}: trained with recipe.sentence_loss=none, so its pair scores are untrained")
 
 
-def load_model(source: str | os.PathLike[str], *, device: str) -> tuple[Embedder | PairJudge, dict[str, Any] | None]:
+def load_model(
+    source: str | os.PathLike[str], *, device: str, trust_remote_code: bool = False
+) -> tuple[Embedder | PairJudge, dict[str, Any] | None]:
     """The encoder or pair judge of a source of ``load_encoder``, and the config of its run; None without a run."""
     check_device(device)
+    check_boolean("trust_remote_code", trust_remote_code)
     if isinstance(source, str) and source in encoder_names():
         if source in RANDOM:
             log.warning("%s: its vectors are random before training", source)
-        return build(encoder_config(source)).to(device), None
+        return _build_encoder(encoder_config(source), trust_remote_code).to(device), None
     check_source(source)
     path = Path(source).expanduser()
     if is_run(path):
-        return _load_run(path, device=device)
-    return build(_folder_config(path)).to(device), None
+        return _load_run(path, device=device, trust_remote_code=trust_remote_code)
+    return _build_encoder(_folder_config(path), trust_remote_code).to(device), None
 
 
 def check_source(source: str | os.PathLike[str]) -> None:
@@ -132,26 +142,59 @@ def _folder_config(path: Path) -> dict[str, Any]:
 
 
 def _transformer_config() -> dict[str, Any]:
-    """Values of a transformer that the hub's encoders share; none may run code of its own, whatever its folder says."""
+    """Values of a transformer that the hub's encoders share."""
     config: dict[str, Any] = yaml.safe_load((conf_folder() / "encoder" / "base" / "hub.yaml").read_text("utf-8"))
-    return config | {"revision": None, "trust_remote_code": False}
+    return config | {"revision": None}
 
 
 def _recipe(config: Mapping[str, Any]) -> str:
     return str(config["recipe"]["_target_"]).rpartition(".")[2]
 
 
-def _load_run(path: Path, *, device: str) -> tuple[Embedder | PairJudge, dict[str, Any]]:
-    """The trained model of a run and the run's config."""
+def _build_encoder(config: Mapping[str, Any], trust_remote_code: bool) -> Any:
+    """Build an encoder; the caller decides whether it may run code of its own, whatever its config says."""
+    trust = {"trust_remote_code": trust_remote_code} if "trust_remote_code" in config else {}
+    return build({**config, **trust}, "encoder")
+
+
+def _load_run(path: Path, *, device: str, trust_remote_code: bool) -> tuple[Embedder | PairJudge, dict[str, Any]]:
+    """The trained model of a run, and the run's config: its encoder and plain options of its recipe are used."""
     from xsent.checkpoint import load_checkpoint
 
-    checkpoint = load_checkpoint(path / "checkpoints" / "best.ckpt" if path.is_dir() else path)
-    config = checkpoint["xsent"]["config"]
+    path = path.expanduser()
+    file = path / "checkpoints" / "best.ckpt" if path.is_dir() else path
+    checkpoint = load_checkpoint(file)
+    config = _stored_config(file, checkpoint)
     if path.is_dir() and config["final"] != "best":
-        checkpoint = load_checkpoint(path / "checkpoints" / f"{config['final']}.ckpt")
-    encoder = build(config["encoder"]).to(device)
+        file = path / "checkpoints" / f"{config['final']}.ckpt"
+        checkpoint = load_checkpoint(file)
+        config = _stored_config(file, checkpoint)
+    encoder = _build_encoder(config["encoder"], trust_remote_code).to(device)
     try:
-        recipe = build_recipe(config, encoder)
-    except TypeError as error:  # missing or unknown option
-        raise ValueError(f"{path}: its recipe does not fit this version of xsent: {error}") from None
-    return recipe.trained_encoder(checkpoint), config
+        model = get_object(config["recipe"]["_target_"]).trained_model(encoder, checkpoint)
+    except (AttributeError, KeyError, RuntimeError, TypeError) as error:  # options or weights that do not fit
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{file}: its recipe or weights do not fit this version of xsent: {reason}") from None
+    return model, config
+
+
+def _stored_config(file: Path, checkpoint: Any) -> dict[str, Any]:
+    """The config in a checkpoint, after a check of what is used of it.
+
+    Raises:
+        ValueError: its encoder or recipe is none, or has an option of the wrong type.
+    """
+    try:
+        config: dict[str, Any] = checkpoint["xsent"]["config"]
+        used = {part: config[part] for part in ("encoder", "recipe")}
+        for part, node in used.items():
+            check_targets(node, part, part)
+            if "_target_" not in node or "_partial_" in node:
+                raise ValueError(f"{part}: expected a _target_ and its options")
+        check_keys({"encoder": used["encoder"]})
+        check_types(used)
+        check_choice("final", config["final"], ("best", "last"))
+    except (KeyError, TypeError, RecursionError, ValueError) as error:
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{file}: its config cannot be used: {reason}") from None
+    return config

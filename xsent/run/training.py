@@ -65,7 +65,7 @@ def train_run(
     from xsent.run.progress import progress_callbacks
 
     silence_libraries()
-    data = build(config["data"]) if data is None else data
+    data = build(config["data"], "data") if data is None else data
     run_dir = Path(config["run_dir"])
     pl.seed_everything(config["seed"], verbose=False)
 
@@ -86,7 +86,7 @@ def train_run(
     if data.ledger.rejects:
         data.ledger.write(run_dir / "rejects.tsv")
 
-    encoder: Encoder = build(config["encoder"])
+    encoder: Encoder = build(config["encoder"], "encoder")
     encoder.to(device)
     recipe = build_recipe(config, encoder)
     check_monitors(config["callbacks"], validation_evaluator, recipe)
@@ -101,7 +101,7 @@ def train_run(
         check_same_config(state["xsent"]["config"], config)
         recipe.load_encoder(state["state_dict"])
         recipe.prepare_resume(state["xsent"])
-    callbacks: dict[str, pl.Callback] = {name: build(value) for name, value in config["callbacks"].items()}
+    callbacks: dict[str, pl.Callback] = build(config["callbacks"], "callbacks")
     if validation_evaluator is not None:
         callbacks["evaluation"] = EvaluateOnValidation(
             evaluator=validation_evaluator, every_n_epochs=config["evaluate_every_n_epochs"]
@@ -109,9 +109,9 @@ def train_run(
     if stopper is not None:
         callbacks = {"stopper": stopper, **callbacks}  # decides on an epoch before its checkpoint is saved
     progress = progress_callbacks(list(callbacks.values()), shows_bar=config["trainer"]["enable_progress_bar"])
-    trainer: pl.Trainer = build({**config["trainer"], "_partial_": True})(
+    trainer: pl.Trainer = build({**config["trainer"], "_partial_": True}, "trainer")(
         callbacks=[*callbacks.values(), *progress],
-        logger=build(config["logger"]) if config["logger"] else False,
+        logger=build(config["logger"], "logger") if config["logger"] else False,
         plugins=[HashedCheckpointIO()],
         default_root_dir=run_dir,
     )

@@ -69,7 +69,7 @@ def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
 
     data = _data(json.dumps(config["data"], sort_keys=True))
     evaluator = build_evaluator(config["evaluator"], data, split="test")
-    encoder = build(config["encoder"]).to(encoder_device(config["trainer"]))
+    encoder = build(config["encoder"], "encoder").to(encoder_device(config["trainer"]))
     data.read()
     if evaluator is not None:
         evaluator.check()
@@ -125,7 +125,7 @@ def _without_paths(value: Any) -> Any:
 @lru_cache(maxsize=1)
 def _data(config: str) -> TrainingData:
     # The cells of a sweep run in one process, mostly on the same data, so these are read once.
-    data: TrainingData = build(json.loads(config))
+    data: TrainingData = build(json.loads(config), "data")
     return data
 
 
@@ -138,7 +138,8 @@ def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: 
     key = _digest([xsent.__version__, _without_paths(config["evaluator"]), evaluator.digest()])
     evaluation = folder / "evaluations" / f"{evaluator.name}-{key[:12]}"
     if not (evaluation / METRICS_FILE).is_file():
-        embedder = load_encoder(folder, device=device)
+        trust = config["encoder"].get("trust_remote_code", False)
+        embedder = load_encoder(folder, device=device, trust_remote_code=trust)
         evaluator.bind_encoder(embedder)
         scored = score_spaces(evaluator, _spaces(embedder, evaluator.sentences(), Path(config["cache_dir"])))
         about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
@@ -198,7 +199,9 @@ def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None
     pairs = held_out(None, [language for language in options["languages"] if language in data.language_codes])
     for encoder, seed in dict.fromkeys((cell["encoder"], cell["seed"]) for cell in cells):
         panels = {
-            cell["objective"]: _embed(cell["folder"], Path(config.cache_dir))
+            cell["objective"]: _embed(
+                cell["folder"], Path(config.cache_dir), trust_remote_code=config.trust_remote_code
+            )
             for cell in cells
             if (cell["encoder"], cell["seed"]) == (encoder, seed)
         }
@@ -214,5 +217,5 @@ def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None
         )
 
 
-def _embed(folder: str, cache_dir: Path) -> Callable[[list[str]], dict[str, Any]]:
-    return lambda sentences: _spaces(load_encoder(folder), sentences, cache_dir)
+def _embed(folder: str, cache_dir: Path, *, trust_remote_code: bool) -> Callable[[list[str]], dict[str, Any]]:
+    return lambda sentences: _spaces(load_encoder(folder, trust_remote_code=trust_remote_code), sentences, cache_dir)

@@ -13,6 +13,7 @@ from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.models.encoders.static import StaticEncoder
 from xsent.models.encoders.tiny import TinyEncoder
 from xsent.run import build
+from xsent.run.config.compose import plain
 
 SMALL = [
     "recipe=rolaser",
@@ -28,7 +29,8 @@ def tiny() -> TinyEncoder:
 
 
 def data_of(tmp_path: Path, root: Path, *overrides: str) -> UgcData:
-    generated: UgcData = build(dict(config("train", tmp_path, *SMALL, f"data.root={root}", *overrides).data))
+    composed = plain(config("train", tmp_path, *SMALL, f"data.root={root}", *overrides))
+    generated: UgcData = build(composed["data"], "data")
     generated.read()
     return generated
 

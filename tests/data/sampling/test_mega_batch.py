@@ -240,7 +240,7 @@ def preset(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "conf/recipe/paraphrase/mining").glob("*.yaml")))
 def test_every_preset_builds(name: str) -> None:
-    mining = build(preset(name)["recipe"])["mining"]
+    mining = build(preset(name)["recipe"], "recipe")["mining"]
     assert mining is None if name == "none" else isinstance(mining, MegaBatchMining)
 
 

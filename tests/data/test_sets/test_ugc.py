@@ -9,6 +9,7 @@ import pytest
 from tests.helpers import config
 from xsent.data.test_sets.ugc import GeneratedNegatives, UgcSets
 from xsent.run.config.build import build
+from xsent.run.config.compose import plain
 from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Noiser
 
 CLEAN = [
@@ -20,7 +21,7 @@ CLEAN = [
 
 @pytest.fixture
 def noise(tmp_path: Path) -> Noiser:
-    noiser = build(config("evaluate", tmp_path, "evaluator=ugc").evaluator.read.noise)
+    noiser = build(plain(config("evaluate", tmp_path, "evaluator=ugc"))["evaluator"]["read"]["noise"], "noise")
     assert isinstance(noiser, Noiser)
     return noiser
 

@@ -19,7 +19,7 @@ pytest.importorskip("mteb", reason="mteb is not installed: pip install 'xsent[mt
 def mini() -> StaticEncoder:
     from xsent.run import build, load_config
 
-    encoder: StaticEncoder = build(load_config("mine", [])["encoder"])
+    encoder: StaticEncoder = build(load_config("mine", [])["encoder"], "encoder")
     return encoder
 
 

@@ -435,7 +435,7 @@ def test_a_masked_language_model_chooses_words_that_the_seeds_do_not_have(tmp_pa
     kinds = ["--kinds", "generalization"]
     ranker = ["--ranker", "masked_lm", "--set", f"ranker.path={model}", "--set", "ranker.top=19"]
     try:
-        build(load_config("diverge", [])["divergences"]["wordnet"]).load()
+        build(load_config("diverge", [])["divergences"]["wordnet"], "word net").load()
     except FileNotFoundError as error:
         pytest.skip(str(error))
     assert main(["diverge", str(folder), "-o", str(tmp_path / "counted.jsonl"), *kinds]) == 0

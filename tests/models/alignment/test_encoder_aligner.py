@@ -223,5 +223,5 @@ ALIGNERS = sorted(path.stem for path in (ROOT / "conf/job/diverge/aligner").glob
 @pytest.mark.parametrize("name", ALIGNERS)
 def test_every_config_file_builds_an_aligner_that_links(name: str) -> None:
     pair = WordPair(("a", "red", "house", "."), ("une", "maison", "rouge", "."))
-    (links,) = build(load_config("diverge", [f"aligner={name}"])["aligner"]).align([pair])
+    (links,) = build(load_config("diverge", [f"aligner={name}"])["aligner"], "aligner").align([pair])
     assert {(1, 2), (2, 1), (3, 3)} <= set(links)

@@ -92,4 +92,4 @@ def test_a_missing_package_is_named_with_its_extra(folder: Path, monkeypatch: py
 def test_its_config_file_builds_an_aligner(folder: Path, pairs: list[WordPair]) -> None:
     pytest.importorskip("simalign")
     config = load_config("diverge", ["aligner=simalign", f"aligner.path={folder}", "aligner.layer=2"])["aligner"]
-    assert build(config).align(pairs) == sim_aligner(folder, method="itermax").align(pairs)
+    assert build(config, "aligner").align(pairs) == sim_aligner(folder, method="itermax").align(pairs)

@@ -97,4 +97,4 @@ def test_what_a_folder_has_no_place_for_is_refused(tmp_path: Path) -> None:
 def test_a_missing_small_says_how_to_train_it(tmp_path: Path) -> None:
     node = plain(config("train", tmp_path, "recipe=labse", "encoder=small", f"encoder.path={tmp_path / 'none'}"))
     with pytest.raises(FileNotFoundError, match=r"none: small is not bundled with the package; `make small"):
-        build(node["encoder"])
+        build(node["encoder"], "encoder")

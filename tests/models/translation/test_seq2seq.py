@@ -279,5 +279,5 @@ def test_every_translator_of_conf_fits_its_signature(name: str) -> None:
         node = compose("evaluate", [f"+translator={name}"])["translator"]
     plain = OmegaConf.to_container(node)
     assert isinstance(plain, dict)
-    check_signatures({"translator": plain})
+    check_signatures({"evaluator": {"pivot": {"translator": plain}}})
     assert get_object(plain["_target_"]) == Translator

@@ -45,7 +45,7 @@ def diverge(generator: Diverger, pairs: list[AnnotatedPair]) -> dict[str, list[s
 
 @pytest.mark.parametrize("option", ["default", "released"])
 def test_the_config_fits_its_classes(option: str) -> None:
-    check_signatures(OmegaConf.to_container(composed(option), resolve=True))
+    check_signatures({"divergences": OmegaConf.to_container(composed(option), resolve=True)})
     instantiate(composed(option))
 
 

@@ -1,58 +1,56 @@
-"""Build objects from config nodes: allow-list of targets, checks of keys, recipe, evaluator."""
+"""Build objects from config nodes: checks of keys, recipe, evaluator."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hydra.errors import InstantiationException
-from hydra.utils import get_object, instantiate
+from hydra.utils import get_object
 
 from xsent.config_checks import UsageError, suggestion
 from xsent.paths import conf_folder
+from xsent.run.config.registry import check_targets
 
 if TYPE_CHECKING:
     from xsent.data.modules.base import TrainingData
     from xsent.evaluation.evaluator import Evaluator
     from xsent.recipes.base import Recipe
 
-# Targets a config may build. Hydra's block-list still lets a config call torch.load or write files.
-PACKAGES = ("losses", "models", "data", "text", "evaluation", "recipes", "reporting", "callbacks")
-THIRD_PARTY = {
-    *(f"torch.optim.{name}" for name in ("Adagrad", "Adam", "AdamW", "NAdam", "RMSprop", "SGD")),
-    *(f"torch.optim.lr_scheduler.{name}" for name in ("ConstantLR", "CosineAnnealingLR", "OneCycleLR")),
-    *(f"torch.nn.{name}" for name in ("GELU", "Identity", "ReLU", "SiLU", "Tanh")),
-    "pytorch_lightning.Trainer",
-    "pytorch_lightning.callbacks.LearningRateMonitor",
-    "pytorch_lightning.callbacks.TQDMProgressBar",
-    "pytorch_lightning.loggers.TensorBoardLogger",
-    "pytorch_lightning.loggers.WandbLogger",
-}
+RESERVED = {"_target_", "_partial_"}  # keys of a node that are no arguments
 
 # Keyword-only parameters that no config sets: the code that calls a partial passes them.
 PASSED_BY_CALLERS = {"encoder", "language", "part", "total_steps", "columns", "threshold", "source_lang", "target_lang"}
 
 
-def build(config: Mapping[str, Any]) -> Any:
-    """Instantiate a config node, its nested nodes included.
+def build(config: Mapping[str, Any], kind: str) -> Any:
+    """Build the object of a config node, those of its nested nodes included.
+
+    Args:
+        config: plain values; nothing in them is interpolated.
+        kind: of ``xsent.run.config.registry``, such as ``encoder``, ``data`` or ``evaluator``.
 
     Raises:
-        ValueError: a ``_target_`` is outside this project and not on the list of allowed classes.
+        UsageError: a ``_target_`` is not registered for its place, or an object refused its arguments.
     """
-    check_targets(config)
+    check_targets(config, kind, kind)
     try:
-        return instantiate(dict(config), _convert_="all")
-    except InstantiationException as error:
-        # The error of the class that refused its arguments is clearer.
-        cause = error.__cause__ or error
-        raise (UsageError(str(cause)) if type(cause) is ValueError else cause) from None
+        return _construct(config)
+    except ValueError as error:
+        raise (UsageError(str(error)) if type(error) is ValueError else error) from None
 
 
-def check_targets(config: object) -> None:
-    """Raise ``ValueError`` at the first ``_target_`` that a config may not build."""
-    for key_path, node in targets(config, "config"):
-        _check_target(str(node["_target_"]), key_path)
+def _construct(node: Any) -> Any:
+    if isinstance(node, list | tuple):
+        return [_construct(value) for value in node]
+    if not isinstance(node, Mapping):
+        return node
+    values = {key: _construct(value) for key, value in node.items() if key not in RESERVED}
+    if "_target_" not in node:
+        return values
+    target = get_object(node["_target_"])
+    return partial(target, **values) if node.get("_partial_") else target(**values)
 
 
 def check_keys(config: Mapping[str, Any]) -> None:
@@ -65,7 +63,7 @@ def check_keys(config: Mapping[str, Any]) -> None:
         parameters = inspect.signature(get_object(target)).parameters
         if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             continue
-        keys = {str(key) for key in node} - {"_target_", "_partial_", "_convert_", "_recursive_"}
+        keys = {str(key) for key in node} - RESERVED
         keyword_only = {name: value for name, value in parameters.items() if value.kind is value.KEYWORD_ONLY}
         settable = keyword_only if node.get("_partial_") else parameters
         required = {name for name, value in settable.items() if value.default is value.empty}
@@ -106,24 +104,9 @@ def _group_of(key_path: str, config: Mapping[str, Any]) -> str:
     return group
 
 
-def _check_target(target: str, key_path: str) -> None:
-    if target in THIRD_PARTY or target == "xsent.run.loading.load_encoder":
-        return
-    root, *names = target.split(".")
-    if root == "xsent" and len(names) > 1 and names[0] in PACKAGES:
-        # `xsent.models.torch.load` starts with an allowed name; the module of the object decides.
-        module = str(getattr(get_object(target), "__module__", ""))
-        if module.startswith(tuple(f"xsent.{name}" for name in PACKAGES)):
-            return
-    raise UsageError(
-        f"{key_path}._target_: {target} may not be built from a config; allowed are objects of"
-        f" xsent.{{{','.join(PACKAGES)}}} and {', '.join(sorted(THIRD_PARTY))}"
-    )
-
-
 def build_recipe(config: dict[str, Any], encoder: Any) -> Recipe[Any]:
     """Build the recipe of a resolved config; its checkpoints store the config."""
-    make = build({**config["recipe"], "_partial_": True})
+    make = build({**config["recipe"], "_partial_": True}, "recipe")
     try:
         recipe: Recipe[Any] = make(encoder=encoder)
     except ValueError as error:
@@ -187,7 +170,7 @@ def build_evaluator(
     """
     if not config:
         return None
-    evaluator: Evaluator = build(config)
+    evaluator: Evaluator = build(config, "evaluator")
     evaluator.bind(data, split=split, device=device)
     if not evaluator.reads_training_data:
         evaluator.check()

@@ -14,12 +14,13 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from xsent.config_checks import UsageError, check_choice, check_integer, check_number, suggestion
+from xsent.config_checks import UsageError, check_boolean, check_choice, check_integer, check_number, suggestion
 from xsent.paths import conf_folder
-from xsent.run.config.build import check_keys, check_targets
+from xsent.run.config.build import check_keys
 from xsent.run.config.checks import check_types
 from xsent.run.config.override_errors import explain_override_error, explain_value_error
 from xsent.run.config.overrides import check_overrides, hydra_context
+from xsent.run.config.registry import LOAD_ENCODER, check_targets
 
 RANDOM = ("static", "static_characters", "tiny")  # encoders with random vectors before training
 
@@ -68,7 +69,8 @@ def load_config(name: str, overrides: Sequence[str], *, encoder: str | None = No
         cfg = _compose(name, overrides, listed=f"xsent {name} --help lists the keys")
     if encoder is not None:
         with open_dict(cfg):
-            cfg.encoder = {"_target_": "xsent.run.loading.load_encoder", "source": encoder}
+            trust = {"trust_remote_code": cfg.trust_remote_code}
+            cfg.encoder = {"_target_": LOAD_ENCODER, "source": encoder, **trust}
     return plain(cfg)
 
 
@@ -133,6 +135,7 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     check_targets(config)
     check_keys(config)
     _check_seed(config)
+    check_boolean("trust_remote_code", config.get("trust_remote_code", False))
     check_types(config)
     _check_ranges(config)
     check_choice("final", config.get("final", "best"), ("best", "last"))
@@ -214,11 +217,19 @@ def _compose_file(group: str, name: str, seed: int) -> dict[str, Any]:
 def check_same_config(before: dict[str, Any], now: dict[str, Any]) -> None:
     """Raise ``ValueError`` if recipe, encoder, data or seed differ from those of the run to resume."""
     for part in ("recipe", "encoder", "data", "seed"):
-        if before[part] != now[part]:
+        settings = _without_trust(before[part]), _without_trust(now[part])
+        if settings[0] != settings[1]:
             raise UsageError(
-                f"the run to resume had another {part}: {_first_difference(before[part], now[part], part)};"
+                f"the run to resume had another {part}: {_first_difference(*settings, part)};"
                 " start a new run, or give the same options"
             )
+
+
+def _without_trust(node: object) -> object:
+    """The node without ``trust_remote_code``, which each command decides for itself."""
+    if not isinstance(node, dict):
+        return node
+    return {key: _without_trust(value) for key, value in node.items() if key != "trust_remote_code"}
 
 
 def _first_difference(before: object, now: object, key_path: str) -> str:

@@ -18,7 +18,7 @@ from xsent.sweeps.search.space import Distribution, Value, key_of, overrides_of,
 Compose = Callable[[Sequence[str]], dict[str, Any]]  # overrides -> resolved config of a run
 
 # Two commands of one study may differ in these, and in the keys of PATHS at any depth.
-FREE = {"search", "run_dir", "runs_dir", "cache_dir", "ckpt_path", "logger"}
+FREE = {"search", "run_dir", "runs_dir", "cache_dir", "ckpt_path", "logger", "trust_remote_code"}
 PATHS = {"cache_dir", "folder", "num_workers"}
 
 
@@ -64,7 +64,7 @@ def check_trials(compose_run: Compose, options: Options, command: Sequence[str])
         overrides = overrides_of(values)
         config = compose_run(overrides)
         try:
-            check_fits(config, build(config["data"]))
+            check_fits(config, build(config["data"], "data"))
         except ValueError as error:
             raise UsageError(f"{' '.join(overrides)}: {error}") from None
         checkpoints = config["callbacks"]["checkpoints"]

@@ -54,7 +54,7 @@ def maker(published: Mapping[str, Any], endpoint: Endpoint, tmp_path: Path) -> C
         config = copy.deepcopy(dict(published))
         config |= {"model": "model-1", "base_url": endpoint.url, "ledger": str(tmp_path / "ledger.jsonl"), **values}
         config["patience"] |= {**SHORT, **patience}
-        model: LlmMaker = build(config)
+        model: LlmMaker = build(config, "maker")
         return model
 
     return build_maker

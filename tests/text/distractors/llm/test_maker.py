@@ -184,7 +184,7 @@ from xsent.run import build
 from xsent.text.distractors.protocol import Request
 
 config, rows = json.loads(sys.argv[1])
-for result in build(config).make([Request(*row) for row in rows], progress=False):
+for result in build(config, "maker").make([Request(*row) for row in rows], progress=False):
     print(result.request.id, flush=True)
 """
 
