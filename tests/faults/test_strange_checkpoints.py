@@ -17,6 +17,19 @@ from xsent.run import load_config
 SENTENCE = "A dog sleeps."
 
 
+# Subclasses, because transformers marks the classes that it loads.
+OWN_CODE = """
+from transformers import BertConfig, BertModel
+open({marker!r}, "w").close()
+
+class Settings(BertConfig):
+    model_type = "own"
+
+class Model(BertModel):
+    config_class = Settings
+"""
+
+
 @pytest.fixture(scope="module")
 def honest() -> dict[str, Any]:
     """A checkpoint of ``recipe=oracle`` on ``mini``."""
@@ -44,8 +57,7 @@ def own_code(folder: Path) -> Path:
     settings |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Settings", "AutoModel": "own.Model"}}
     (folder / "config.json").write_text(json.dumps(settings))
     marker = folder.parent / "marker"
-    code = f"open({str(marker)!r}, 'w').close()\nfrom transformers import BertConfig as Settings, BertModel as Model\n"
-    (folder / "own.py").write_text(code)
+    (folder / "own.py").write_text(OWN_CODE.format(marker=str(marker)))
     return folder
 
 
