@@ -24,7 +24,7 @@ class Checkpoints(Checkpoint):
         folder: of both files.
         monitor: metric of the best epoch; the first of equal epochs wins.
         mode: ``min`` or ``max``.
-        every_n_batches: work that a crash can lose.
+        every_n_batches: work that a crash can lose; with accumulated gradients the next optimizer step saves.
     """
 
     def __init__(self, *, folder: str, monitor: str, mode: str, every_n_batches: int) -> None:
@@ -50,8 +50,10 @@ class Checkpoints(Checkpoint):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         # on_train_epoch_end saves after the last batch: from a checkpoint in between, the epoch is trained again.
-        is_last = batch_idx + 1 >= int(trainer.num_training_batches)
-        if not is_last and (batch_idx + 1) % self.every_n_batches == 0:
+        batches, accumulated = batch_idx + 1, trainer.accumulate_grad_batches
+        if batches >= int(trainer.num_training_batches) or batches % accumulated:
+            return  # a checkpoint has no accumulated gradients
+        if batches // self.every_n_batches > (batches - accumulated) // self.every_n_batches:
             self._save(trainer, pl_module, self.folder / "last.ckpt")
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

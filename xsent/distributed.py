@@ -10,6 +10,11 @@ def is_distributed() -> bool:
     return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
+def is_lost_connection(error: RuntimeError) -> bool:
+    """Whether another process of the job cannot be reached, usually because it has ended."""
+    return isinstance(error, dist.DistError) or "gloo" in str(error)
+
+
 def rank() -> int:
     """Index of this process, 0 when alone."""
     return dist.get_rank() if is_distributed() else 0

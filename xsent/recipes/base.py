@@ -17,7 +17,7 @@ from xsent.batch import Embedder, PairJudge, Pairs
 from xsent.config_checks import UsageError
 from xsent.data.modules.base import TrainingData
 from xsent.data.stores.embeddings import EmbeddingStore
-from xsent.distributed import gather_by_index, rank, world_size
+from xsent.distributed import gather_by_index, gather_rows, rank, world_size
 from xsent.evaluation.evaluator import Evaluation, Evaluator, add_space, as_pair_evaluator, score_spaces
 
 OptimizerFactory = Callable[[Iterable[Tensor]], Optimizer]
@@ -44,8 +44,10 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
     batches_seen: int = field(init=False, default=0)
     omitted_weights: set[str] = field(init=False, default_factory=set)  # names of weights that checkpoints omit
     config: dict[str, Any] = field(init=False, default_factory=dict)  # resolved; stored in checkpoints
-    _restored_rng: dict[str, Any] | None = field(init=False, default=None)
-    _final_rng: dict[str, Any] | None = field(init=False, default=None)  # after the last step, where it ends no epoch
+    start_digest: str = field(init=False, default="")  # of the encoder before training; stored in checkpoints
+    _restored_rng: dict[str, Tensor] | None = field(init=False, default=None)  # of all ranks
+    # After the last step, where it ends no epoch.
+    _final_rng: dict[str, Tensor] | None = field(init=False, default=None)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         recipe = super().__new__(cls)
@@ -104,6 +106,7 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
 
     def prepare_resume(self, state: Mapping[str, Any]) -> None:
         """Take the state of the checkpoint to resume, so that ``prepare`` can check that it fits."""
+        self.start_digest = state["start_digest"]
 
     @classmethod
     @abstractmethod
@@ -207,17 +210,27 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
 
     def on_fit_start(self) -> None:
         self.data.batches_seen = self.batches_seen
+        if self.batches_seen % self.data.steps_per_epoch == 0:
+            self._restore_rng()  # saved between two epochs: the loader of the next one draws its seed afterwards
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
-        if self._restored_rng is not None:
-            # Not earlier: creating the iterator of a loader draws from the global generator.
-            torch.set_rng_state(self._restored_rng["cpu"])
-            if self._restored_rng["cuda"] and torch.cuda.is_available():
-                torch.cuda.set_rng_state_all(self._restored_rng["cuda"])
-            if self.batches_seen % self.data.steps_per_epoch == 0:
-                # Saved at the end of an epoch: the iterator of the next one draws its seed after that.
-                torch.empty((), dtype=torch.int64).random_()
-            self._restored_rng = None
+        self._restore_rng()  # saved within an epoch, after its loader had drawn its seed
+
+    def _restore_rng(self) -> None:
+        if self._restored_rng is None:
+            return
+        # A rank that the saved run did not have takes the state of another one. A copy: torch 2.13 crashes on a view.
+        state = {name: rows[rank() % len(rows)].clone() for name, rows in self._restored_rng.items()}
+        torch.set_rng_state(state["cpu"])
+        if self.device.type == "cuda" and len(state["cuda"]):
+            torch.cuda.set_rng_state(state["cuda"], self.device)
+        self._restored_rng = None
+
+    def _rng_state(self) -> dict[str, Tensor]:
+        """States of this rank's generators: (S,) uint8 each. Training does not use those of Python and numpy."""
+        on_gpu = self.device.type == "cuda"
+        cuda = torch.cuda.get_rng_state(self.device) if on_gpu else torch.zeros(0, dtype=torch.uint8)
+        return {"cpu": torch.get_rng_state(), "cuda": cuda}
 
     def count_batch(self) -> None:
         """Called at the end of every ``training_step``."""
@@ -228,12 +241,17 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         if 0 <= self.trainer.max_steps <= self.trainer.global_step:
             self.trainer.should_stop = True  # otherwise Lightning ends within an epoch without validation
             if self.batches_seen % self.data.steps_per_epoch:
-                self._final_rng = _rng_state()  # this validation, which a longer run has not, draws from the generators
+                # This validation, which a longer run has not, draws from the generators.
+                self._final_rng = self._rng_state()
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        rng = self._final_rng or _rng_state()
+        rank_states = self._final_rng or self._rng_state()
+        # The ranks draw different amounts: (W, S).
+        states = {name: gather_rows(state[None].to(self.device)).cpu() for name, state in rank_states.items()}
+        rng = self._restored_rng or states  # restored, but no batch was trained since
         state = {"batches_seen": self.batches_seen, "rng": rng, "config": self.config}
-        checkpoint["xsent"] = state | {"training_data": self.data.summary()}
+        about = {"training_data": self.data.summary(), "start_digest": self.start_digest}
+        checkpoint["xsent"] = state | about
         if self.batches_seen % self.data.steps_per_epoch:
             # ``trainer.max_steps`` may end training within an epoch, which Lightning counts as complete.
             for progress in checkpoint["loops"]["fit_loop"]["epoch_progress"].values():
@@ -250,12 +268,6 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         if missing or report.unexpected_keys:
             raise ValueError(f"checkpoint lacks {missing} and has unknown {report.unexpected_keys}")
         return report
-
-
-def _rng_state() -> dict[str, Any]:
-    # No code of training draws from the global generators of Python or numpy.
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return {"cpu": torch.get_rng_state(), "cuda": cuda}
 
 
 class SentenceRecipe(Recipe[D]):

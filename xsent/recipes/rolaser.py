@@ -134,6 +134,7 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
                 encoder.project_tokens(len(state_dict[PROJECTION]), pooling=projection["pooling"], seed=options["seed"])
 
     def prepare_resume(self, state: Mapping[str, Any]) -> None:
+        super().prepare_resume(state)
         self._resumed_teacher = state["teacher"]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:

@@ -55,7 +55,7 @@ def train_run(
     from xsent.callbacks import Checkpoints, EvaluateOnValidation
     from xsent.checkpoint import HashedCheckpointIO, load_checkpoint
     from xsent.data.stores.embeddings import EmbeddingStore
-    from xsent.distributed import rank
+    from xsent.distributed import is_lost_connection, rank
     from xsent.evaluation.evaluator import Evaluation
     from xsent.recipes.encoder_folder import check_encoder_folder
     from xsent.reporting.environment import environment
@@ -123,7 +123,8 @@ def train_run(
         remove_outputs(run_dir, with_curves=state is None)
         write_text(run_dir / "config.yaml", OmegaConf.to_yaml(redact(config)))
     test_sets = None if evaluator is None else evaluator.digest()
-    digests = {"data": data.digest(), "encoder": encoder.digest(), "test_sets": test_sets}
+    recipe.start_digest = recipe.start_digest or encoder.digest()  # a resumed run has the digest of its start
+    digests = {"data": data.digest(), "encoder": recipe.start_digest, "test_sets": test_sets}
     about = environment() | digests | {"training_data": data.summary(), "seed": config["seed"]}
     if _is_main_process():
         write_text(run_dir / "environment.json", json.dumps(about, indent=1))
@@ -136,7 +137,15 @@ def train_run(
         trainer.logger.log_hyperparams(redact(config))
 
     if trains:
-        trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
+        try:
+            trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
+        except RuntimeError as error:
+            if not is_lost_connection(error):
+                raise
+            raise RuntimeError(
+                "the connection to another process of this run is lost; it has probably ended, and its last message"
+                " says why; ckpt_path=last resumes the run"
+            ) from error
 
     best = monitor = final = None
     checkpoints = callbacks.get("checkpoints")
