@@ -14,6 +14,8 @@ BASE = {
     "lexical_overlap",
     "jsonl_log",
     "strict_json",
+    "locking",
+    "sigterm",
     "languages",
     "archives",
     "array_file",

@@ -9,6 +9,7 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback, Checkpoint, EarlyStopping
 
+from xsent import sigterm
 from xsent.evaluation.evaluator import Evaluator
 from xsent.recipes.base import Recipe
 
@@ -19,6 +20,8 @@ MODES = {"min": operator.lt, "max": operator.gt}
 
 class Checkpoints(Checkpoint):
     """Saves ``last.ckpt`` every ``every_n_batches`` and after each epoch, ``best.ckpt`` when the metric improves.
+
+    After SIGTERM it saves ``last.ckpt`` at the end of the batch and raises ``Terminated``, on all ranks.
 
     Args:
         folder: of both files.
@@ -46,15 +49,25 @@ class Checkpoints(Checkpoint):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.best = state_dict["best"]
 
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        sigterm.defer(trainer.strategy.launcher)
+
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         # on_train_epoch_end saves after the last batch: from a checkpoint in between, the epoch is trained again.
         batches, accumulated = batch_idx + 1, trainer.accumulate_grad_batches
-        if batches >= int(trainer.num_training_batches) or batches % accumulated:
+        is_last = batches >= int(trainer.num_training_batches)
+        if batches % accumulated and not is_last:
             return  # a checkpoint has no accumulated gradients
-        if batches // self.every_n_batches > (batches - accumulated) // self.every_n_batches:
+        is_due = batches // self.every_n_batches > (batches - accumulated) // self.every_n_batches
+        is_terminated = trainer.strategy.reduce_boolean_decision(sigterm.received(), all=False)
+        if not is_last and (is_due or is_terminated):
             self._save(trainer, pl_module, self.folder / "last.ckpt")
+        if is_terminated:
+            raise sigterm.Terminated
+        if is_last:
+            sigterm.raise_again()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         value = trainer.callback_metrics.get(self.monitor)

@@ -3,6 +3,7 @@
 import errno
 import json
 import logging
+import os
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,10 @@ def test_a_shard_that_failed_leaves_nothing(tmp_path: Path) -> None:
 def test_a_folder_of_another_job_or_process_is_refused(tmp_path: Path) -> None:
     with open_work_folder(tmp_path / "work", MANIFEST) as work:
         work.make("numbers", 0, lambda folder: save(folder, 1))
-        with pytest.raises(BlockingIOError, match="another process"), open_work_folder(tmp_path / "work", MANIFEST):
+        with (
+            pytest.raises(BlockingIOError, match=rf"process {os.getpid()} on \S+ uses this folder"),
+            open_work_folder(tmp_path / "work", MANIFEST),
+        ):
             pass
         assert (tmp_path / "work" / "manifest.json").is_file()
     expected = r"k was 4, is 5; source was 'abc', is 'abd'.*--work-dir"

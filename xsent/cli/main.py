@@ -6,8 +6,6 @@ option beats ``--set KEY=VALUE``, which beats the file.
 """
 
 import argparse
-import logging
-import os
 import re
 import shutil
 import sys
@@ -23,9 +21,6 @@ from xsent.cli.options import HelpFormatter, job_options, settings_help
 from xsent.config_checks import suggestion
 from xsent.version import __version__
 
-log = logging.getLogger("xsent")
-
-
 Argument = tuple[str, dict[str, Any]]  # flags or name, e.g. "-o --output", and what argparse needs to know of it
 
 
@@ -37,7 +32,7 @@ class Command(NamedTuple):
     arguments: Sequence[Argument]
     set_example: str | None  # for the help of --set; None: the command has no config
     exclusive: Collection[str] = ()  # arguments of which one can be given
-    interrupted: str = "nothing was written"  # message after Ctrl-C
+    interrupted: str = "nothing was written"  # message after Ctrl-C or SIGTERM
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,7 +46,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status.
 
-    0: done; 1: failed, with one line on stderr; 2: wrong command line; 130: interrupted.
+    0: done; 1: failed, with one line on stderr; 2: wrong command line; 130: interrupted; 143: terminated.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments and arguments[0] in PROGRAMS:
@@ -60,20 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser, parsers = build_parsers(COMMANDS.keys() & set(arguments))
     _check_names(parser, parsers, arguments)
     options = parser.parse_args(arguments)
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S"
-    )
-    try:
-        COMMANDS[options.command].run(options)
-    except KeyboardInterrupt:
-        log.error("interrupted; %s", options.interrupted)
-        return 130
-    except Exception as error:
-        from xsent.run.errors import TRACEBACK, format_error
+    from xsent.run.errors import run_reporting
+    from xsent.run.start import log_to_screen
 
-        log.error("%s", format_error(error), exc_info=os.environ.get(TRACEBACK) == "1")
-        return 1
-    return 0
+    log_to_screen()
+    run = COMMANDS[options.command].run
+    return run_reporting(lambda: run(options), interrupted=lambda: options.interrupted, usage=())
 
 
 def build_parsers(names: Collection[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:

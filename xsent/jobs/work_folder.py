@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from xsent.atomic import atomic_path
 from xsent.data.stores.array_cache import cached_arrays
 from xsent.jobs.checks import lock_path
+from xsent.locking import exclusive
 from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
@@ -66,12 +66,8 @@ def open_work_folder(path: Path, manifest: Mapping[str, object], *, keep: bool =
         ValueError: the manifest differs, named with both values; or it is no work folder.
     """
     path.mkdir(exist_ok=True)
-    lock = FileLock(lock_path(path))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise BlockingIOError(f"{path}: another process uses this folder; wait for it, or name another one") from None
-    try:
+    refusal = f"{path}: {{holder}} uses this folder; wait for it, or name another one"
+    with exclusive(lock_path(path), refusal):
         _check_manifest(path, json.loads(json.dumps(manifest)))
         try:
             yield WorkFolder(path)
@@ -81,9 +77,6 @@ def open_work_folder(path: Path, manifest: Mapping[str, object], *, keep: bool =
             # Without a finished shard there is nothing to resume.
             if not any(path.glob("*/*/sha256.json")):
                 shutil.rmtree(path, ignore_errors=True)
-    finally:
-        Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
 
 
 def _check_manifest(path: Path, manifest: dict[str, object]) -> None:

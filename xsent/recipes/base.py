@@ -43,7 +43,7 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
     # silently when a schedule asks for the number of steps.
     batches_seen: int = field(init=False, default=0)
     omitted_weights: set[str] = field(init=False, default_factory=set)  # names of weights that checkpoints omit
-    config: dict[str, Any] = field(init=False, default_factory=dict)  # resolved; stored in checkpoints
+    config: dict[str, Any] = field(init=False, default_factory=dict)  # resolved, secrets masked; stored in checkpoints
     start_digest: str = field(init=False, default="")  # of the encoder before training; stored in checkpoints
     _restored_rng: dict[str, Tensor] | None = field(init=False, default=None)  # of all ranks
     # After the last step, where it ends no epoch.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import xsent
+from xsent import sigterm
 from xsent.config_checks import UsageError
 from xsent.reporting.secrets import redact
 
@@ -17,39 +18,49 @@ EXPECTED = (ValueError, OSError, ImportError, FloatingPointError)  # their messa
 USAGE = (UsageError, FileNotFoundError, NotADirectoryError, ImportError)
 
 
-def run_reporting(run: Callable[[], object], *, interrupted: str) -> int:
+def run_reporting(
+    run: Callable[[], object], *, interrupted: Callable[[], str], usage: tuple[type[Exception], ...] = USAGE
+) -> int:
     """Run a command and return its exit status; an error is logged as one line.
 
     Args:
         run: the command.
-        interrupted: message after Ctrl-C.
+        interrupted: gives the message after Ctrl-C or SIGTERM.
+        usage: errors with status 2.
 
     Returns:
-        0: done; 1: the data or the run failed; 2: wrong command line; 130: interrupted.
+        0: done; 1: the data or the run failed; 2: wrong command line; 130: interrupted; 143: terminated.
     """
-    try:
-        run()
-    except KeyboardInterrupt:
-        log.error("interrupted; %s", interrupted)
-        return 130
-    except SystemExit as end:
-        if isinstance(end.__context__, KeyboardInterrupt):  # Lightning's answer to Ctrl-C
-            log.error("interrupted; %s", interrupted)
-            return 130
-        if isinstance(end.code, str):
-            log.error("%s", end.code)
-            return 1
-        return end.code or 0
-    except Exception as error:
-        log.error("%s", format_error(error), exc_info=os.environ.get(TRACEBACK) == "1")
-        return 2 if isinstance(error, USAGE) else 1
+    with sigterm.raise_terminated():
+        try:
+            run()
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            return _report(error, interrupted, usage)
     return 0
+
+
+def _report(error: BaseException, interrupted: Callable[[], str], usage: tuple[type[Exception], ...]) -> int:
+    if sigterm.received():  # the error may come from another process that the signal ended
+        if int(os.environ.get("LOCAL_RANK", 0)) > 0:
+            return 0  # after another status, Lightning kills the first process, which may still be ending
+        log.error("terminated; %s", interrupted())
+        return sigterm.STATUS
+    if isinstance(error, SystemExit) and not isinstance(error.__context__, KeyboardInterrupt):
+        if not isinstance(error.code, str):
+            return error.code or 0
+        log.error("%s", error.code)
+        return 1
+    if not isinstance(error, Exception):  # Ctrl-C, which Lightning answers with SystemExit
+        log.error("interrupted; %s", interrupted())
+        return 130
+    log.error("%s", format_error(error), exc_info=os.environ.get(TRACEBACK) == "1")
+    return 2 if isinstance(error, usage) else 1
 
 
 def format_error(error: Exception) -> str:
     """One line; the type, too, if the message was not written for users."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
-        return f"{error.filename}: {error.strerror}"
+        return str(redact(f"{error.filename}: {error.strerror}"))
     message = redact(" ".join(str(error).split()))
     if isinstance(error, EXPECTED) or (type(error) is RuntimeError and _is_raised_by_xsent(error)):
         return message or type(error).__name__

@@ -20,7 +20,7 @@ from xsent.run.announce import model_names
 from xsent.run.config.build import build, build_evaluator
 from xsent.run.config.compose import plain
 from xsent.run.loading import check_source, load_model
-from xsent.run.start import Command, read_record, started
+from xsent.run.start import Command, read_record, started, writing
 
 if TYPE_CHECKING:
     from xsent.evaluation.charts import Chart
@@ -50,6 +50,11 @@ def evaluate_run(config: dict[str, Any], model: Any = None, run: Mapping[str, An
         model: encoder or pair judge; None: that of the config.
         run: config of the run that trained ``model``.
     """
+    with writing(Path(config["run_dir"])):
+        return _evaluate_run(config, model, run)
+
+
+def _evaluate_run(config: dict[str, Any], model: Any, run: Mapping[str, Any] | None) -> dict[str, float]:
     from xsent.evaluation.sentence_sample import sample_sentences
     from xsent.reporting.environment import environment
     from xsent.reporting.run_outputs import remove_outputs

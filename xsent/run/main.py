@@ -17,6 +17,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from xsent import sigterm
 from xsent.atomic import write_text
 from xsent.config_checks import UsageError
 from xsent.paths import conf_folder
@@ -43,7 +44,7 @@ class Failure(NamedTuple):
 def run_command(program: str, arguments: Sequence[str], task: Task) -> int:
     """Run ``train`` or ``evaluate`` with command-line arguments; returns the exit status."""
     log_to_screen()
-    return run_reporting(lambda: _run(program, list(arguments), task), interrupted=INTERRUPTED[program])
+    return run_reporting(lambda: _run(program, list(arguments), task), interrupted=lambda: INTERRUPTED[program])
 
 
 CHOOSES_RECIPE = ("recipe=", "experiment=", "search=", "+experiment=", "+search=")
@@ -130,6 +131,8 @@ def _run_grid(program: str, overrides: Sequence[str], task: Task) -> None:
         try:
             return task(grid_command(program, cfg))
         except Exception as error:
+            if sigterm.received():
+                raise
             log.warning("this run failed: %s", format_error(error))
             return Failure(format_error(error), isinstance(error, UsageError))
 

@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import xsent
 from xsent.run.start import log_to_screen
+from xsent.sigterm import Terminated
 
 CONFIG = "XSENT_RUN_CONFIG"  # JSON; in the environment, because a file would keep secrets
 PIPE = "XSENT_RUN_PIPE"  # set if standard input is the starter's pipe
@@ -34,7 +35,13 @@ def train_in_subprocess(config: dict[str, Any], variables: Mapping[str, str] | N
         RuntimeError: the process failed; its messages are on the screen.
     """
     environment = os.environ | dict(variables or {}) | {CONFIG: json.dumps(config)}
-    status = start_process(environment, output=None).wait()
+    process = start_process(environment, output=None)
+    try:
+        status = process.wait()
+    except Terminated:  # the process saves a checkpoint
+        process.terminate()
+        process.wait()
+        raise
     if status:
         raise RuntimeError(f"training in {config['run_dir']} ended with status {status}")
 
@@ -90,4 +97,4 @@ if __name__ == "__main__":
     from xsent.run.errors import run_reporting
 
     start_worker()
-    sys.exit(run_reporting(_train, interrupted="its last checkpoint can be resumed"))
+    sys.exit(run_reporting(_train, interrupted=lambda: "its last checkpoint can be resumed"))

@@ -5,7 +5,8 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,7 @@ from omegaconf import DictConfig
 
 from xsent.atomic import write_text
 from xsent.config_checks import UsageError
+from xsent.locking import InUseError, exclusive
 from xsent.reporting.secrets import redact
 from xsent.run.announce import announce
 from xsent.run.config.checks import check_machine
@@ -28,9 +30,11 @@ COMMAND = "command.yaml"  # in a run folder: overrides, and what was chosen of e
 LAST = Path("checkpoints") / "last.ckpt"
 # Environment variable: the folder, for the other processes of a distributed run.
 RUN_DIR = "XSENT_RUN_DIR"
+LOCK = "run.lock"  # in a run folder while a process writes it
+HAS_LOCK = "XSENT_RUN_LOCKED"  # environment variable: set if the process that started this one holds the lock
+_written: ContextVar[frozenset[Path]] = ContextVar("_written", default=frozenset())  # folders that this thread writes
 # A folder with nothing else is that of a command that was refused.
-BEFORE_START = {COMMAND, "train.log", "evaluate.log", "rejects.tsv", "multirun.yaml"}
-FORMAT, TIME = "%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"
+BEFORE_START = {COMMAND, LOCK, "train.log", "evaluate.log", "rejects.tsv", "multirun.yaml"}
 
 
 class ScreenHandler(logging.StreamHandler[TextIO]):
@@ -45,12 +49,27 @@ class ScreenHandler(logging.StreamHandler[TextIO]):
     def stream(self, value: TextIO) -> None: ...
 
 
+class MaskingFormatter(logging.Formatter):
+    """Messages and tracebacks with their time, secrets masked."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(redact(super().format(record).split("\n")))
+
+
 def log_to_screen() -> None:
     """Show messages of every package on stderr, unless something does so already; of further processes warnings."""
-    level = logging.INFO if _rank() == 0 else logging.WARNING
-    logging.basicConfig(level=level, format=FORMAT, datefmt=TIME, handlers=[ScreenHandler()])
+    level, handler = logging.INFO if _rank() == 0 else logging.WARNING, ScreenHandler()
+    handler.setFormatter(MaskingFormatter())
+    logging.basicConfig(level=level, handlers=[handler])
     # Read when torch is imported: DDP warns of a setting that some losses need.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+
+
+class RunInUseError(UsageError):
+    """Another run writes the folder."""
 
 
 class Command(NamedTuple):
@@ -113,27 +132,52 @@ def started(command: Command) -> Iterator[dict[str, Any]]:
         if _rank() != 0:
             yield config
             return
-        missing = first_missing(folder)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(writing(folder, is_new=not may_exist))
+            except FileExistsError:  # by a run that started at the same time
+                continue
+            os.environ[RUN_DIR] = str(folder)
+            stack.callback(os.environ.pop, RUN_DIR, None)
+            with logged(folder, command):
+                _log_default_data(command)
+                yield config
+        return
+    raise UsageError(
+        f"name={cfg.name}: {Path(cfg.runs_dir) / cfg.name} exists; choose another name, or resume that run with"
+        f" ckpt_path=last name={cfg.name}"
+    )
+
+
+@contextmanager
+def writing(folder: Path, *, is_new: bool = False) -> Iterator[None]:
+    """Create a run folder, unless it exists, and be the one run that writes it; without output it is removed again.
+
+    Further processes of a distributed run belong to the first.
+
+    Raises:
+        FileExistsError: it exists, and ``is_new``.
+        RunInUseError: another run writes it; nothing was changed.
+    """
+    path = folder.resolve()
+    if _rank() != 0 or os.environ.get(HAS_LOCK) or path in _written.get():
+        yield
+        return
+    created = first_missing(folder)
+    folder.mkdir(parents=True, exist_ok=not is_new)
+    with ExitStack() as stack:
         try:
-            folder.mkdir(parents=True, exist_ok=may_exist)
-        except FileExistsError:  # by a run that started at the same time
-            continue
-        break
-    else:
-        raise UsageError(
-            f"name={cfg.name}: {Path(cfg.runs_dir) / cfg.name} exists; choose another name, or resume that run with"
-            f" ckpt_path=last name={cfg.name}"
-        )
-    os.environ[RUN_DIR] = str(folder)
-    try:
-        with logged(folder, command):
-            _log_default_data(command)
-            yield config
-    except BaseException:
-        remove_unstarted(missing)
-        raise
-    finally:
-        os.environ.pop(RUN_DIR, None)
+            stack.enter_context(exclusive(folder / LOCK, f"{folder}: {{holder}} writes this run; wait until it ends"))
+        except InUseError as error:
+            raise RunInUseError(str(error)) from None
+        token = _written.set(_written.get() | {path})
+        try:
+            yield
+        except BaseException:
+            remove_unstarted(created)
+            raise
+        finally:
+            _written.reset(token)
 
 
 @contextmanager
@@ -142,7 +186,7 @@ def logged(folder: Path, command: Command) -> Iterator[None]:
     record = redact({"overrides": command.overrides, "choices": command.choices})
     write_text(folder / COMMAND, yaml.safe_dump(record, sort_keys=False, allow_unicode=True))
     handler = logging.FileHandler(folder / f"{command.program}.log", encoding="utf-8")
-    handler.setFormatter(logging.Formatter(FORMAT, TIME))
+    handler.setFormatter(MaskingFormatter())
     root, package = logging.getLogger(), logging.getLogger("xsent")
     level = package.level
     root.addHandler(handler)

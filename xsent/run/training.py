@@ -19,6 +19,8 @@ from xsent.run.announce import is_empty
 from xsent.run.config.build import build, build_both_evaluators, build_recipe, check_fits, check_monitors
 from xsent.run.config.compose import check_same_config, plain
 from xsent.run.evaluation import check_pictures, finish_run, silence_libraries
+from xsent.run.start import writing
+from xsent.sigterm import raise_terminated
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -48,6 +50,11 @@ def train_run(
         data: of ``config["data"]``, which may be read already; None: built here.
         stopper: callback that can end the run without its final evaluation.
     """
+    with writing(Path(config["run_dir"])):
+        return _train_run(config, data, stopper)
+
+
+def _train_run(config: dict[str, Any], data: TrainingData | None, stopper: RunStopper | None) -> float | None:
     start = time.perf_counter()
     import pytorch_lightning as pl
 
@@ -138,7 +145,8 @@ def train_run(
 
     if trains:
         try:
-            trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
+            with raise_terminated():
+                trainer.fit(recipe, datamodule=data, ckpt_path=ckpt_path)
         except RuntimeError as error:
             if not is_lost_connection(error):
                 raise

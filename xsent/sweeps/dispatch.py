@@ -5,7 +5,7 @@ from pathlib import Path
 from hydra.core.hydra_config import HydraConfig
 
 from xsent.run.single_run import train_in_subprocess
-from xsent.run.start import Command, started
+from xsent.run.start import HAS_LOCK, Command, started
 from xsent.run.training import train_run
 from xsent.strict_json import read_json_object
 
@@ -27,7 +27,7 @@ def train_or_sweep(command: Command) -> float | None:
     with started(command) as config:
         # The command line of a grid cannot start the other processes of one of its runs.
         if HydraConfig.initialized() and config["trainer"]["strategy"] != "auto":
-            train_in_subprocess(config)
+            train_in_subprocess(config, {HAS_LOCK: "1"})
             best: float | None = read_json_object(Path(config["run_dir"]) / "metrics.json")["best"]
             return best
         return train_run(config)

@@ -20,9 +20,10 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 import xsent
+from xsent import sigterm
 from xsent.atomic import write_text
 from xsent.run.config.build import build, build_evaluator
-from xsent.run.config.compose import plain
+from xsent.run.config.compose import plain, without_keys
 from xsent.run.errors import format_error
 from xsent.run.evaluation import embed_spaces, report
 from xsent.run.loading import load_encoder
@@ -56,6 +57,8 @@ def run_cell(cfg: DictConfig) -> float | None:
     try:
         cell |= _train_and_score(cfg, config)
     except Exception as error:
+        if sigterm.received():
+            raise
         log.warning("cell %s %s %s failed: %s", *cell.values(), format_error(error))
         cell["error"] = format_error(error)
     write_text(Path(config["run_dir"]) / CELL, json.dumps(cell, indent=1))
@@ -108,18 +111,17 @@ def training_key(config: Mapping[str, Any], data_digest: str, encoder_digest: st
     All settings of the trainer count; paths, logging and evaluation do not.
     """
     parts = ("recipe", "data", "trainer", "callbacks", "seed", "final")
-    content = [xsent.__version__, {part: _without_paths(config[part]) for part in parts}, data_digest, encoder_digest]
+    content = [
+        xsent.__version__,
+        {part: without_keys(config[part], PATH_KEYS) for part in parts},
+        data_digest,
+        encoder_digest,
+    ]
     return _digest(content)
 
 
 def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _without_paths(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_paths(item) for key, item in value.items() if key not in PATH_KEYS}
-    return value
 
 
 @lru_cache(maxsize=1)
@@ -135,7 +137,7 @@ def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: 
     from xsent.reporting.environment import environment
 
     start = time.perf_counter()
-    key = _digest([xsent.__version__, _without_paths(config["evaluator"]), evaluator.digest()])
+    key = _digest([xsent.__version__, without_keys(config["evaluator"], PATH_KEYS), evaluator.digest()])
     evaluation = folder / "evaluations" / f"{evaluator.name}-{key[:12]}"
     if not (evaluation / METRICS_FILE).is_file():
         trust = config["encoder"].get("trust_remote_code", False)

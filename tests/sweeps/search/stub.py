@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.sweeps.search.test_space import node
+from xsent.run.errors import run_reporting
 from xsent.run.single_run import CONFIG
 from xsent.sweeps.search.launchers import TrialProcess, build_launcher
 from xsent.sweeps.search.options import Options, read_options
@@ -91,4 +92,4 @@ if __name__ == "__main__":
     import logging
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    main(*sys.argv[1:])
+    sys.exit(run_reporting(lambda: main(*sys.argv[1:]), interrupted=lambda: "repeat the command"))

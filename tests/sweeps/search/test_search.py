@@ -73,7 +73,7 @@ def test_a_stopped_search_ends_with_the_values_of_an_unbroken_one(
     command.send_signal(stop)
     messages = command.communicate()[1]
     if stop == signal.SIGTERM:
-        assert command.returncode == 130
+        assert command.returncode == 143
         assert "stopped with 1 of 5 trials done; run the same command to continue" in messages
         assert "Traceback" not in messages
     caplog.clear()

@@ -11,6 +11,7 @@ from hydra.utils import get_object
 
 from xsent.config_checks import UsageError, suggestion
 from xsent.paths import conf_folder
+from xsent.reporting.secrets import redact
 from xsent.run.config.registry import check_targets
 
 if TYPE_CHECKING:
@@ -105,13 +106,13 @@ def _group_of(key_path: str, config: Mapping[str, Any]) -> str:
 
 
 def build_recipe(config: dict[str, Any], encoder: Any) -> Recipe[Any]:
-    """Build the recipe of a resolved config; its checkpoints store the config."""
+    """Build the recipe of a resolved config; its checkpoints store the config, secrets masked."""
     make = build({**config["recipe"], "_partial_": True}, "recipe")
     try:
         recipe: Recipe[Any] = make(encoder=encoder)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    recipe.config = config
+    recipe.config = redact(config)
     return recipe
 
 

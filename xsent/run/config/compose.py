@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,15 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xsent.config_checks import UsageError, check_boolean, check_choice, check_integer, check_number, suggestion
 from xsent.paths import conf_folder
+from xsent.reporting.secrets import redact
 from xsent.run.config.build import check_keys
 from xsent.run.config.checks import check_types
 from xsent.run.config.override_errors import explain_override_error, explain_value_error
 from xsent.run.config.overrides import check_overrides, hydra_context
 from xsent.run.config.registry import LOAD_ENCODER, check_targets
 
+# Keys that do not decide what a run learns: where caches are, and how many processes prepare the data.
+NO_EFFECT = {"cache_dir", "num_workers", "noise_workers"}
 RANDOM = ("static", "static_characters", "tiny")  # encoders with random vectors before training
 
 
@@ -215,26 +218,30 @@ def _compose_file(group: str, name: str, seed: int) -> dict[str, Any]:
 
 
 def check_same_config(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise ``ValueError`` if recipe, encoder, data or seed differ from those of the run to resume."""
+    """Raise ``ValueError`` if recipe, encoder, data or seed differ from those of the run to resume.
+
+    Secrets are compared masked, as checkpoints store them.
+    """
+    ignored = {*NO_EFFECT, "trust_remote_code"}  # each command decides for itself which code it trusts
     for part in ("recipe", "encoder", "data", "seed"):
-        settings = _without_trust(before[part]), _without_trust(now[part])
-        if settings[0] != settings[1]:
+        old, new = (without_keys(redact(config[part]), ignored) for config in (before, now))
+        if old != new:
             raise UsageError(
-                f"the run to resume had another {part}: {_first_difference(*settings, part)};"
+                f"the run to resume had another {part}: {_first_difference(old, new, part)};"
                 " start a new run, or give the same options"
             )
 
 
-def _without_trust(node: object) -> object:
-    """The node without ``trust_remote_code``, which each command decides for itself."""
-    if not isinstance(node, dict):
-        return node
-    return {key: _without_trust(value) for key, value in node.items() if key != "trust_remote_code"}
+def without_keys(value: Any, keys: Collection[str]) -> Any:
+    """Copy of nested mappings without some keys."""
+    if isinstance(value, Mapping):
+        return {key: without_keys(item, keys) for key, item in value.items() if key not in keys}
+    return value
 
 
 def _first_difference(before: object, now: object, key_path: str) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
-        for key in before.keys() | now.keys():
+        for key in [*before, *(now.keys() - before.keys())]:
             if before.get(key) != now.get(key):
                 return _first_difference(before.get(key), now.get(key), f"{key_path}.{key}")
     return f"{key_path} was {before!r}, is {now!r}"

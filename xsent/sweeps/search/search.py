@@ -2,11 +2,9 @@
 
 import json
 import logging
-import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +20,7 @@ from xsent.run.config.checks import check_machine
 from xsent.run.evaluation import silence_libraries
 from xsent.run.single_run import CONFIG, train_in_subprocess
 from xsent.run.start import Command, logged
+from xsent.sigterm import Terminated
 from xsent.strict_json import read_json_object
 from xsent.sweeps.search.launchers import OUTPUT, Launcher, TrialProcess, build_launcher, share_threads
 from xsent.sweeps.search.options import Options, read_options
@@ -141,19 +140,17 @@ class Search:
     def run(self) -> float | None:
         """Train until no trial is left; returns the best value."""
         try:
-            with _sigterm_as_interrupt():
-                self._loop()
+            self._loop()
         except BaseException as error:
             for worker in self.workers:
                 worker.process.cancel()
                 self.study.fail(worker.attempt)
             with self.lock:
                 self.study.retry_killed()
-            if not isinstance(error, KeyboardInterrupt):
-                raise
-            self.results.write(is_last=False)
-            log.warning("stopped with %s; run the same command to continue", self._progress())
-            raise SystemExit(130) from None
+            if isinstance(error, KeyboardInterrupt | Terminated):
+                self.results.write(is_last=False)
+                log.warning("stopped with %s; run the same command to continue", self._progress())
+            raise
         return self.results.finish()
 
     def _loop(self) -> None:
@@ -244,12 +241,3 @@ class Search:
 
     def _progress(self) -> str:
         return f"{self._count_ended()} of {self.options.n_trials or 'any number of'} trials done"
-
-
-@contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -21,8 +21,11 @@ from optuna.exceptions import StorageInternalError, UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
+from xsent import sigterm
 from xsent.reporting.secrets import redact
+from xsent.run.errors import run_reporting
 from xsent.run.single_run import CONFIG, start_worker
+from xsent.run.start import RunInUseError
 from xsent.strict_json import read_json_object
 from xsent.sweeps.search.options import build_optuna
 from xsent.sweeps.search.storage import ERROR, PRUNED_AFTER, SEARCH, find_trial_id, latest_attempts, open_storage
@@ -143,6 +146,8 @@ def run_trial(config: dict[str, Any], trial: RunningTrial, train: Train) -> int:
         if not is_pruned and (value is None or not math.isfinite(value)):
             raise FloatingPointError(f"its best value is {value}")
     except Exception as error:
+        if isinstance(error, RunInUseError) or sigterm.received():
+            raise
         trial.finish(TrialState.FAIL, **{ERROR: redact(f"{type(error).__name__}: {error}")})
         log.error("%s", redact(traceback.format_exc()))
         return 1
@@ -162,8 +167,7 @@ def _check_data(study: optuna.Study, config: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Train the trial that the environment describes."""
-    start_worker()
+    """Train the trial that the environment describes; a process that is killed or refused gives it no result."""
     config, arguments = json.loads(os.environ[CONFIG]), json.loads(os.environ[TRIAL])
     train: Train = pkgutil.resolve_name(arguments.pop("train"))
     if os.environ.get("LOCAL_RANK", "0") != "0":  # started by Lightning for the same trial
@@ -173,4 +177,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start_worker()
+    sys.exit(run_reporting(main, interrupted=lambda: "the search starts this trial again"))

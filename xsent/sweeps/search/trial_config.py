@@ -11,7 +11,7 @@ from optuna.distributions import CategoricalDistribution, distribution_to_json
 import xsent
 from xsent.config_checks import UsageError
 from xsent.run.config.build import build, check_fits
-from xsent.run.config.compose import compose_config, plain, without_hydra
+from xsent.run.config.compose import NO_EFFECT, compose_config, plain, without_hydra, without_keys
 from xsent.sweeps.search.options import Options
 from xsent.sweeps.search.space import Distribution, Value, key_of, overrides_of, probe_points
 
@@ -19,7 +19,7 @@ Compose = Callable[[Sequence[str]], dict[str, Any]]  # overrides -> resolved con
 
 # Two commands of one study may differ in these, and in the keys of PATHS at any depth.
 FREE = {"search", "run_dir", "runs_dir", "cache_dir", "ckpt_path", "logger", "trust_remote_code"}
-PATHS = {"cache_dir", "folder", "num_workers"}
+PATHS = NO_EFFECT | {"folder"}
 
 
 def composer(command: Sequence[str]) -> Compose:
@@ -97,7 +97,7 @@ def identity_of(compose_run: Compose, options: Options) -> dict[str, Any]:
         "pruner": options.pruner,
         "seed": options.seed,
         "xsent": xsent.__version__,
-        "config": _without_paths(compose_run(base), FREE | PATHS),
+        "config": _shared(compose_run(base)),
         "files": files,
     }
 
@@ -112,11 +112,9 @@ def _describe(distribution: Distribution) -> dict[str, Any]:
     return {"kind": description["name"], **description["attributes"]}
 
 
-def _digest(config: Any) -> str:
-    return sha256(json.dumps(_without_paths(config, FREE | PATHS), sort_keys=True).encode()).hexdigest()[:16]
+def _digest(config: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(_shared(config), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _without_paths(value: Any, ignored: set[str]) -> Any:
-    if not isinstance(value, Mapping):
-        return value
-    return {key: _without_paths(item, PATHS) for key, item in value.items() if key not in ignored}
+def _shared(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: without_keys(value, PATHS) for key, value in config.items() if key not in FREE | PATHS}
