@@ -283,7 +283,9 @@ def test_a_file_of_the_encoder_is_never_replaced(
     output = "model/out" if command.startswith("encode") else "model/config.json"
     encoder = "model" if option == "--encoder" else "encoder.path=model"
     message = refused([*command.format("other.txt", output).split(), option, encoder], caplog)
-    assert re.match(rf"{output}(.npy)?: expected different files to read and write, found a file of model, which", message)
+    assert re.match(
+        rf"{output}(.npy)?: expected different files to read and write, found a file of model, which", message
+    )
 
 
 @pytest.mark.parametrize(

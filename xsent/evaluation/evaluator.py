@@ -11,6 +11,7 @@ from torch import Tensor
 
 from xsent.batch import Judgement, WordPair
 from xsent.evaluation.charts import Chart
+from xsent.similarity import check_finite, encoder_name
 
 SPLITS = ("valid", "test")
 Encode = Callable[[Sequence[str]], Tensor]  # N sentences -> (N, D)
@@ -141,7 +142,10 @@ class Evaluator(ABC):
 
     def __call__(self, encode: Encode) -> dict[str, float]:
         """Metrics of the embeddings that ``encode`` returns."""
-        return self.score(encode(self.sentences())).metrics
+        sentences = self.sentences()
+        vectors = encode(sentences)
+        check_finite(vectors, encoder_name(encode), texts=sentences)
+        return self.score(vectors).metrics
 
 
 class PairEvaluator(Evaluator):
@@ -192,7 +196,12 @@ def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluat
     """Score the embeddings (N, D) of ``evaluator.sentences()`` in every space; ``add_space`` names the metrics.
 
     A chart gets the space as suffix of its name and title, a table row as its first field.
+
+    Raises:
+        NotFiniteError: a vector is not finite.
     """
+    for space, rows in vectors.items():
+        check_finite(rows, f"space {space}", texts=evaluator.sentences())
     return Evaluation.merge(_in_space(evaluator.score(rows), space) for space, rows in vectors.items())
 
 

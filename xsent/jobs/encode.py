@@ -29,6 +29,7 @@ from xsent.config_checks import check_boolean, check_choice, check_device, check
 from xsent.data.readers.lines import valid_lines
 from xsent.jobs.checks import check_files, check_free_space, check_input
 from xsent.jobs.work_folder import WorkFolder, open_work_folder
+from xsent.similarity import NotFiniteError, check_finite, encoder_name
 
 log = logging.getLogger(__name__)
 
@@ -164,11 +165,15 @@ class _Job:
         """Make the missing blocks; returns how many lines were encoded."""
         encoded: list[int] = []
 
-        def write(texts: list[str], folder: Path) -> None:
+        def write(number: int, texts: list[str], folder: Path) -> None:
             space, normalize, precision, batch_size = self.options[:4]
-            vectors = self.embedder.encode(
-                texts, space=space, normalize=normalize, precision=precision, batch_size=batch_size
-            ).numpy()
+            encode = partial(self.embedder.encode, space=space, normalize=normalize, precision=precision)
+            try:
+                embeddings = encode(texts, batch_size=batch_size)
+                check_finite(embeddings, encoder_name(self.embedder))
+            except NotFiniteError as error:
+                raise error.at(f"{name}:{number * self.options.block + error.row + 1}") from None
+            vectors = embeddings.numpy()
             save_array(folder / f"{KIND}.npy", vectors)
             save_array(folder / "zeros.npy", np.array([(~vectors.any(axis=1)).sum()]))
             encoded.append(len(texts))
@@ -176,7 +181,7 @@ class _Job:
         with tqdm(total=self.lines, desc=f"encoding {name}", unit=" lines", delay=2) as bar:
             for number in self.blocks:
                 texts = list(islice(lines, self.options.block))
-                self.work.make(KIND, number, partial(write, texts))
+                self.work.make(KIND, number, partial(write, number, texts))
                 bar.update(len(texts))
         return sum(encoded)
 

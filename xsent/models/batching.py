@@ -1,6 +1,7 @@
-"""Length-sorted batches within a token budget, and digests of tensors."""
+"""Length-sorted batches within a token budget, smaller ones when memory runs out, and digests of tensors."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from torch import Tensor
 
 if TYPE_CHECKING:
     from hashlib import _Hash
+
+log = logging.getLogger(__name__)
 
 
 def flatten_ids(
@@ -42,6 +45,57 @@ def batch_slices(lengths: NDArray[np.int64], token_budget: int, max_rows: int | 
         stop = min(start + min(rows, max_rows or rows), len(lengths))
         yield slice(start, stop)
         start = stop
+
+
+def run_batches(
+    run: Callable[[slice], None],
+    lengths: NDArray[np.int64],
+    token_budget: int,
+    max_rows: int | None = None,
+    *,
+    name: str,
+    rows: NDArray[np.intp],
+) -> None:
+    """Call ``run`` with the slices of ``batch_slices``; the budget is halved when memory runs out for a batch.
+
+    Args:
+        run: may be called again with a part of a slice for which it ran out of memory.
+        lengths: (N,) tokens of each sentence, falling.
+        name: of the model, for messages.
+        rows: (N,) number of each sentence, for messages.
+
+    Raises:
+        RuntimeError: the memory is too small for one sentence; names it.
+    """
+    start, is_halved = 0, False
+    while start < len(lengths):
+        batch = next(batch_slices(lengths[start:], token_budget, max_rows))
+        batch = slice(start, start + batch.stop)
+        error = _memory_error(run, batch)
+        if error is None:
+            start = batch.stop
+            continue
+        size, longest = batch.stop - start, int(lengths[start])
+        if size == 1:
+            raise RuntimeError(
+                f"{name}: not enough memory for row {rows[start]} alone, a text of {longest:,} tokens: {error}"
+            )
+        if not is_halved:
+            log.warning("%s: not enough memory for %d texts of %d tokens; smaller batches follow", name, size, longest)
+        is_halved, token_budget = True, size // 2 * longest
+        torch.cuda.empty_cache()
+
+
+def _memory_error(run: Callable[[slice], None], batch: slice) -> str | None:
+    """Run a batch; first line of the error if memory ran out, as its traceback would keep the memory of the batch."""
+    try:
+        run(batch)
+    except (MemoryError, RuntimeError) as error:
+        is_of_cpu = "DefaultCPUAllocator" in str(error)  # a plain RuntimeError
+        if not isinstance(error, MemoryError | torch.OutOfMemoryError) and not is_of_cpu:
+            raise
+        return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return None
 
 
 def hash_tensors(content: "_Hash", tensors: Mapping[str, Tensor]) -> None:

@@ -95,10 +95,11 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
 
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
         if self._store is None:
-            return split_spaces(self.encoder.encode(sentences, show_progress=progress), self.heads)
+            embeddings = self.encoder.encode(sentences, show_progress=progress)
+            return split_spaces(embeddings, self.heads, self.encoder.name)
         # The encoder is frozen: each list of sentences is encoded once, in all validations and runs.
-        embeddings = self._store.vectors(sentences, self.encoder)
-        return split_spaces(torch.from_numpy(np.array(embeddings)), self.heads)
+        stored = self._store.vectors(sentences, self.encoder)
+        return split_spaces(torch.from_numpy(np.array(stored)), self.heads, self.encoder.name)
 
     # ---- one batch
 

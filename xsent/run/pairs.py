@@ -60,12 +60,14 @@ def mine(
 
     Raises:
         ValueError: an unknown option, or a side without a sentence.
+        FloatingPointError: a vector is not finite; names the encoder and the text.
 
     Source:
         Artetxe and Schwenk 2019 (arXiv:1811.01136), section 3.
     """
     from xsent.evaluation.search.mining import mine as mine_vectors
     from xsent.jobs.mining.settings import options_from
+    from xsent.similarity import check_finite, encoder_name
 
     chosen = {"margin": margin, "k": k, "strategy": strategy, "threshold": threshold}
     overrides = [override(key, value) for key, value in chosen.items() if value is not None]
@@ -75,6 +77,7 @@ def mine(
     rows, vectors = [], []
     for side in sides:
         embeddings = embedder.encode(list(side), space=space)
+        check_finite(embeddings, encoder_name(embedder), texts=list(side))
         has_token = embeddings.any(dim=1)  # that the encoder knows
         rows.append([entry for entry, has in zip(side.items(), has_token.tolist(), strict=True) if has])
         vectors.append(embeddings[has_token])
@@ -117,6 +120,7 @@ def score(
 
     Raises:
         ValueError: an unknown option, a row that is no pair, or an option that the model does not use.
+        FloatingPointError: a vector or a score is not finite; names the model and the text or pair.
     """
     rows = _checked_pairs(pairs)
     model: Any = encoder
@@ -135,12 +139,13 @@ def _similarities(embedder: Embedder, rows: list[tuple[str, str]], *, space: str
     import torch
 
     from xsent.evaluation.search.margin import MARGINS, pair_margins
-    from xsent.similarity import pairwise_cos_sim
+    from xsent.similarity import check_finite, encoder_name, pairwise_cos_sim
 
     if margin is not None:
         check_choice("margin", margin, MARGINS)
     distinct = {text: row for row, text in enumerate(dict.fromkeys(text for pair in rows for text in pair))}
     vectors = embedder.encode(list(distinct), space=space).double()
+    check_finite(vectors, encoder_name(embedder), texts=list(distinct))
     columns = [[distinct[pair[side]] for pair in rows] for side in (0, 1)]
     source, target = (vectors[torch.tensor(column, dtype=torch.long)] for column in columns)
     if margin is None or not rows:
@@ -155,6 +160,7 @@ def _probabilities(judge: PairJudge, rows: list[tuple[str, str]], **languages: s
     from xsent.batch import WordPair
     from xsent.jobs.filtering.tokenize import tokenize_pairs
     from xsent.languages import to_iso639_3
+    from xsent.similarity import check_finite
 
     for row, pair in enumerate(rows):
         if not all(map(str.strip, pair)):
@@ -162,7 +168,9 @@ def _probabilities(judge: PairJudge, rows: list[tuple[str, str]], **languages: s
     config = load_config("filter", [override(key, value) for key, value in languages.items() if value is not None])
     codes = to_iso639_3(config["source_lang"]), to_iso639_3(config["target_lang"])
     judgements = judge.judge([WordPair(*words) for words in tokenize_pairs(rows, codes)])
-    return torch.tensor([judgement.score for judgement in judgements], dtype=torch.float64).sigmoid()
+    scores = torch.tensor([judgement.score for judgement in judgements], dtype=torch.float64)
+    check_finite(scores[:, None], judge.name)
+    return scores.sigmoid()
 
 
 def _checked_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

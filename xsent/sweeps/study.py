@@ -162,7 +162,7 @@ def _spaces(embedder: Embedder, sentences: list[str], cache_dir: Path) -> dict[s
     if not isinstance(embedder, DisentangledEncoder):
         return embed_spaces(embedder, sentences)
     vectors = EmbeddingStore(cache_dir).vectors(sentences, embedder.encoder)
-    return split_spaces(torch.from_numpy(np.array(vectors)), embedder.heads)
+    return split_spaces(torch.from_numpy(np.array(vectors)), embedder.heads, embedder.encoder.name)
 
 
 class StudyReport(Callback):

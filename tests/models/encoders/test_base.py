@@ -138,7 +138,7 @@ def test_a_vector_that_is_not_finite_stops() -> None:
     encoder = LengthEncoder()
     with torch.no_grad():
         encoder.weight.fill_(float("nan"))
-    with pytest.raises(FloatingPointError, match=r"length: a vector is not finite, among sentences \[1"):
+    with pytest.raises(FloatingPointError, match=r"length: the vector of row 0 \('a'\) is not finite"):
         encoder.encode(["a", "ab"])
 
 

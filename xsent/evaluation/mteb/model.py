@@ -14,7 +14,7 @@ from torch import Tensor
 from xsent.batch import Embedder
 from xsent.evaluation.evaluator import base_encoder
 from xsent.evaluation.mteb.task_data import quiet_mteb
-from xsent.similarity import cos_sim, pairwise_cos_sim
+from xsent.similarity import check_finite, cos_sim, encoder_name, pairwise_cos_sim
 
 Vectors = NDArray[np.float32]  # as other models of mteb return them
 
@@ -63,7 +63,13 @@ def numpy_encode(embedder: Embedder, space: str | None) -> Callable[[Sequence[st
     """Function from texts to vectors (N, D) in one space, with a progress bar."""
     options: dict[str, Any] = {} if space is None else {"space": space}
     encode: Callable[..., Tensor] = embedder.encode
-    return lambda texts: encode(list(texts), show_progress=True, **options).float().numpy(force=True)
+
+    def checked_encode(texts: Sequence[str]) -> Vectors:
+        vectors = encode(list(texts), show_progress=True, **options).float()
+        check_finite(vectors, encoder_name(embedder), texts=texts)
+        return vectors.numpy(force=True)
+
+    return checked_encode
 
 
 @dataclass

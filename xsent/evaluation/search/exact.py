@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import NamedTuple, Protocol
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from tqdm import tqdm
 
 from xsent.distributed import rank
-from xsent.similarity import unit
+from xsent.similarity import check_finite, unit
 
 EXTRA = 8  # candidates beyond k that are rescored in float64
 SLACK = 1e-5  # above the rounding error of a float32 cosine
@@ -71,7 +72,9 @@ def _has_faiss() -> bool:
 
 
 def _unit(x: Tensor) -> Tensor:
-    return unit(torch.as_tensor(x).float()).contiguous()
+    x = torch.as_tensor(x).float()
+    check_finite(x, "search")
+    return unit(x).contiguous()
 
 
 # ---- candidates in float32
@@ -117,6 +120,7 @@ def collect_candidates(x: Tensor, y: Vectors, k_x: int, k_y: int) -> tuple[Candi
     quiet = rank() > 0
     for column in tqdm(starts, desc="searching", unit_scale=COLUMNS, unit=" rows", delay=2, leave=False, disable=quiet):
         y_tile = y[column : column + COLUMNS].to(x.device)
+        check_finite(y_tile, "search", rows=np.arange(column, column + len(y_tile)))
         columns = torch.arange(column, column + len(y_tile), device=x.device)
         for row in range(0, len(x), ROWS):
             x_tile = x[row : row + ROWS]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from xsent.evaluation.search.exact import TIE, Candidates, RunningTopK, Vectors, update_candidates
-from xsent.similarity import unit
+from xsent.similarity import check_finite, unit
 
 ROWS = 2**14  # vectors compared with the centroids at a time
 QUERIES = 4096  # rows of a tile; its products with the vectors of a typical cell fit the cache
@@ -54,6 +54,7 @@ def nearest_cells(x: Tensor, centroids: Tensor, probes: int) -> Tensor:
     Of two equally near cells the lower one is chosen, so that the machine-dependent last bit of a float32 product
     has no effect.
     """
+    check_finite(centroids, "centroids of the cells")
     if probes >= len(centroids):
         return torch.arange(len(centroids), device=x.device).repeat(len(x), 1)
     chosen = []
@@ -95,9 +96,10 @@ def collect_ivf_candidates(x: Tensor, y: InvertedFile, k: int, *, probes: int) -
         rows = visitors[visits[cell] : visits[cell + 1]]
         if first == last or not len(rows):
             continue
-        members, columns = y.vectors[first:last].to(x.device).T, order[first:last]
+        members, columns = y.vectors[first:last].to(x.device), order[first:last]
+        check_finite(members, "search", rows=columns.numpy(force=True))
         for tile_rows in torch.split(rows, QUERIES):
-            update_candidates(x[tile_rows] @ members, tile_rows, columns, best_x, best_y)
+            update_candidates(x[tile_rows] @ members.T, tile_rows, columns, best_x, best_y)
     return best_x.best, best_y.best
 
 

@@ -34,7 +34,7 @@ from xsent.jobs.mining.settings import MiningOptions
 from xsent.jobs.mining.vectors import StoredVectors
 from xsent.jobs.work_folder import WorkFolder, open_work_folder
 from xsent.paths import sha256
-from xsent.similarity import unit
+from xsent.similarity import NotFiniteError, check_finite, encoder_name, unit
 
 log = logging.getLogger(__name__)
 
@@ -105,6 +105,7 @@ def encode_texts(embedder: Embedder, texts: list[str], space: str | None) -> Ten
     """Embeddings (N, D) float32 of the texts; ``space`` is None for an encoder that has only one."""
     encode: Any = embedder.encode
     vectors: Tensor = encode(texts) if space is None else encode(texts, space=space)
+    check_finite(vectors, encoder_name(embedder), texts=texts)
     return vectors.float()
 
 
@@ -158,10 +159,15 @@ class MiningJob:
     def encode(self, side: str, number: int, folder: Path) -> None:
         """Encode a shard of sentences to unit vectors, and mark those without a known token."""
         rows = self._shard(number)
-        texts = Sentences(self.work, side).texts(rows.start, rows.stop)
+        sentences = Sentences(self.work, side)
+        texts = sentences.texts(rows.start, rows.stop)
         if self.encoder not in _encoders:
             _encoders[self.encoder] = self.load()
-        vectors = unit(encode_texts(_encoders[self.encoder], texts, self.space))
+        try:
+            vectors = unit(encode_texts(_encoders[self.encoder], texts, self.space))
+        except NotFiniteError as error:
+            line = sentences.line_numbers()[rows.start + error.row]
+            raise error.at(f"{side}, line {line}") from None
         _save(folder, vectors=vectors, empty=(vectors == 0).all(dim=1))
 
     def assign(self, number: int, folder: Path) -> None:
@@ -177,6 +183,7 @@ class MiningJob:
     def search(self, number: int, folder: Path) -> None:
         """Find the neighbours of a block of sources, and the candidates of each target among them."""
         sources, targets = self._vectors("source")[self._block(number)], self._vectors("target")
+        check_finite(sources, "search")
         queries = sources.to(self.device)
         k = min(self._k, len(targets))
         if self.is_exact:

@@ -25,7 +25,7 @@ from xsent.evaluation.search.exact import knn_both
 from xsent.evaluation.search.margin import MARGINS, margin_scores, mean_cosines
 from xsent.jobs.bitext_reader import BitextReader, Columns
 from xsent.languages import to_iso639_3
-from xsent.similarity import pairwise_cos_sim
+from xsent.similarity import check_finite, encoder_name, pairwise_cos_sim
 from xsent.text.annotation.annotator import Annotation, StanzaAnnotator
 from xsent.text.annotation.moses_tokenizer import moses_words
 from xsent.text.divergences.annotated_pair import AnnotatedPair, check_pair
@@ -282,7 +282,9 @@ def pair_margins(
 
 def _embed(texts: list[str], embedder: Embedder, cache: Path) -> NDArray[np.float32]:
     def write(shard: Sequence[str], folder: Path) -> None:
-        save_array(folder / "vectors.npy", embedder.encode(shard).float().numpy())
+        vectors = embedder.encode(shard).float()
+        check_finite(vectors, encoder_name(embedder), texts=shard)
+        save_array(folder / "vectors.npy", vectors.numpy())
 
     shards = _cached_shards(texts, "embedding", embedder.digest(), cache, write, str)
     embeddings: NDArray[np.float32] = np.concatenate([arrays["vectors"] for arrays in shards])

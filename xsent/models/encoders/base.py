@@ -18,8 +18,9 @@ from tqdm import tqdm
 
 from xsent.array_file import ArrayFile
 from xsent.batch import Tokens
-from xsent.models.batching import batch_slices, flatten_ids, hash_tensors, longest_first, reordered_positions
+from xsent.models.batching import flatten_ids, hash_tensors, longest_first, reordered_positions, run_batches
 from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder
+from xsent.similarity import check_finite
 
 log = logging.getLogger(__name__)
 
@@ -178,19 +179,18 @@ class Encoder(SentenceEmbedder, DeclaredModule):
         bar = tqdm(total=len(order), desc=f"encoding with {self.name}", disable=hidden, unit=" texts")
         in_bfloat16 = bfloat16_weights(self, enabled=options.precision == "bfloat16")
         with bar, torch.inference_mode(), self.eval_mode(), in_bfloat16:
-            device, first = self.device, 0
-            for rows in batch_slices(lengths, self.token_budget, options.batch_size):
-                batch = ids[first : first + int(lengths[rows].sum())]
-                first += len(batch)
+            device, ends = self.device, lengths.cumsum()
+
+            def embed(rows: slice) -> None:
+                batch = ids[ends[rows.start] - lengths[rows.start] : ends[rows.stop - 1]]
                 embeddings = self.embed_ids(
                     torch.from_numpy(batch.astype(np.int64)).to(device), torch.from_numpy(lengths[rows]).to(device)
                 ).float()
-                if not torch.isfinite(embeddings.sum()):  # cheaper than a check of every number
-                    raise FloatingPointError(
-                        f"{self.name}: a vector is not finite, among sentences {order[rows][:8].tolist()} ..."
-                    )
+                check_finite(embeddings, self.name, texts=sentences, rows=order[rows])
                 result[order[rows]] = options.finish(embeddings)
                 bar.update(len(embeddings))
+
+            run_batches(embed, lengths, self.token_budget, options.batch_size, name=self.name, rows=order)
         self.empty_sentences = len(sentences) - len(order)
         counts = self.empty_sentences, len(sentences)
         if self.empty_sentences and counts != self._last_warning:  # once, not after every epoch

@@ -15,6 +15,7 @@ from xsent.batch import Parts, Precision
 from xsent.models.batching import hash_tensors
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder
+from xsent.similarity import check_finite
 
 SPACES = ("original", "meaning", "language")
 CHUNK = 16_384  # rows that pass the heads together
@@ -61,14 +62,14 @@ class DisentangledEncoder(SentenceEmbedder):
 
     def embed(self, sentences: Sequence[str], *, show_progress: bool = False) -> dict[str, Tensor]:
         """Vectors (N, D) float32 in all three spaces; each sentence is encoded once."""
-        return split_spaces(self.encoder.encode(sentences, show_progress=show_progress), self.heads)
+        return split_spaces(self.encoder.encode(sentences, show_progress=show_progress), self.heads, self.encoder.name)
 
     def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any] | ArrayFile:
         computed: Precision = "bfloat16" if options.precision == "bfloat16" else "float32"
         original = self.encoder.encode(
             sentences, batch_size=options.batch_size, show_progress=options.show_progress, precision=computed
         )
-        vectors = split_spaces(original, self.heads)[space]
+        vectors = split_spaces(original, self.heads, self.encoder.name)[space]
         result = options.allocate(*vectors.shape)
         result[:] = options.finish(vectors)
         return result
@@ -83,14 +84,24 @@ class DisentangledEncoder(SentenceEmbedder):
 
 
 @torch.no_grad()
-def split_spaces(original: Tensor, heads: DisentanglingHeads) -> dict[str, Tensor]:
-    """Original vectors (N, D) in the three spaces, on the CPU."""
+def split_spaces(original: Tensor, heads: DisentanglingHeads, name: str) -> dict[str, Tensor]:
+    """Original vectors (N, D) in the three spaces, on the CPU.
+
+    Args:
+        name: of the encoder of the vectors, for messages.
+
+    Raises:
+        NotFiniteError: a vector is not finite.
+    """
     device = next(heads.parameters()).device
     chunks = [heads(original[start : start + CHUNK].to(device)) for start in range(0, len(original), CHUNK)]
     if not chunks:
         return dict.fromkeys(SPACES, original)
-    return {
+    spaces = {
         "original": original,
         "meaning": torch.cat([chunk.meaning for chunk in chunks]).float().cpu(),
         "language": torch.cat([chunk.language for chunk in chunks]).float().cpu(),
     }
+    for space, vectors in spaces.items():
+        check_finite(vectors, f"{name}, space {space}")
+    return spaces

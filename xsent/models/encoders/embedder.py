@@ -15,7 +15,7 @@ from xsent.array_file import ArrayFile
 from xsent.atomic import atomic_path
 from xsent.batch import Precision
 from xsent.config_checks import check_choice, check_device, check_integer, check_space
-from xsent.similarity import cos_sim, unit
+from xsent.similarity import check_finite, cos_sim, encoder_name, unit
 
 
 class EncodeOptions(NamedTuple):
@@ -63,8 +63,8 @@ class SentenceEmbedder(ABC):
     ) -> Tensor:
         """Embed sentences.
 
-        Sentences of similar length form a batch, up to a number of tokens that suits the device. The size of the
-        batches changes speed and memory, never the vectors.
+        Sentences of similar length form a batch, up to a number of tokens that suits the device; when memory runs out,
+        up to half of it. The size of the batches changes speed and memory, never the vectors.
 
         Args:
             sentences: one text, or N texts. A text without a token gets the zero vector and is counted in a warning.
@@ -85,7 +85,8 @@ class SentenceEmbedder(ABC):
         Raises:
             ValueError: an unknown space, precision or device.
             TypeError: a sentence is not a string.
-            FloatingPointError: a vector is not finite.
+            NotFiniteError: a vector is not finite; names the encoder, the row and the text.
+            RuntimeError: the memory is too small for one text.
             OSError: the disk of ``out`` is full, found before the first sentence is encoded.
         """
         if isinstance(sentences, str):
@@ -120,6 +121,7 @@ class SentenceEmbedder(ABC):
 
         Raises:
             ValueError: the vectors have different sizes.
+            NotFiniteError: a vector is not finite.
         """
         left, right = self._rows(a), self._rows(b)
         if left.size(1) != right.size(1):
@@ -130,7 +132,9 @@ class SentenceEmbedder(ABC):
         if isinstance(side, np.ndarray) and side.dtype.kind in "fi":
             side = torch.from_numpy(side)
         vectors = side if isinstance(side, Tensor) else self.encode(side)
-        return (vectors[None] if vectors.ndim == 1 else vectors).float()
+        rows = (vectors[None] if vectors.ndim == 1 else vectors).float()
+        check_finite(rows, encoder_name(self))
+        return rows
 
     @abstractmethod
     def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any] | ArrayFile:

@@ -14,6 +14,7 @@ from xsent.models.encoders.sentence_transformers_folder import FolderWriter, fit
 from xsent.models.encoders.static import StaticEncoder
 from xsent.models.encoders.transformer import SentenceEncoder
 from xsent.models.export.static_tokenizer import built_in_tokenizer
+from xsent.similarity import check_finite
 
 # Why an encoder class cannot be exported.
 REASONS = {
@@ -127,7 +128,9 @@ def expected_vectors(pipeline: Pipeline, texts: Sequence[str]) -> Expected:
                     original[row] = encoder(encoder.collate(ids))[0].float()
                 else:
                     undefined.append(row)
-    return Expected(pipeline.head(original), empty, undefined)
+    vectors = pipeline.head(original)
+    check_finite(vectors, f"{encoder.name}, space {pipeline.space}", texts=texts)
+    return Expected(vectors, empty, undefined)
 
 
 def embedding_size(pipeline: Pipeline) -> int:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from xsent.batch import Embedder, Judgement, WordPair
+from xsent.similarity import check_finite
 
 CHUNK = 4096  # pairs to encode at a time
 
@@ -67,8 +68,10 @@ class CosineJudge:
         return np.clip(np.float32(0.5) + (np.float32(self.word_threshold) - best) / 2, 0, 1)
 
     def _encode(self, texts: list[str]) -> Vectors:
-        vectors: Vectors = self.encoder.encode(texts, normalize=True).numpy()
-        return vectors
+        vectors = self.encoder.encode(texts, normalize=True)
+        check_finite(vectors, self.encoder_name, texts=texts)
+        array: Vectors = vectors.numpy()
+        return array
 
     def digest(self) -> str:
         """Hex digest of the encoder and the threshold of words; the threshold of pairs changes no judgement."""

@@ -15,11 +15,12 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 
 from xsent.batch import Judgement, PairTokens, WordPair
-from xsent.models.batching import batch_slices, hash_tensors, longest_first
+from xsent.models.batching import batch_slices, hash_tensors, longest_first, run_batches
 from xsent.models.encoders.base import CHUNK, DeclaredModule, bfloat16_weights
 from xsent.models.encoders.pooled import POOLER
 from xsent.models.encoders.transformer import SentenceEncoder, max_input_length
 from xsent.models.pooling import POOLING
+from xsent.similarity import ADVICE
 
 SEGMENT_IDS = ("pair", "zeros")
 POOLINGS = ("cls", "mean")
@@ -182,16 +183,20 @@ class PairEncoder(DeclaredModule):
         was_training = self.training
         self.eval()
         with bar, torch.inference_mode(), bfloat16_weights(self, enabled=bfloat16):
-            for chunk in batch_slices(lengths[order], self.base.token_budget):
+
+            def judge(chunk: slice) -> None:
                 rows = order[chunk]
                 tokens = PairTokens(*(field.to(self.device) for field in self.collate([ids[row] for row in rows])))
                 outputs = self._score(tokens, padded=bool(lengths[rows[-1]] < lengths[rows[0]]))
                 if not torch.isfinite(outputs.scores).all():
-                    raise FloatingPointError(f"{self.name}: a score is not finite, among pairs {rows[:8].tolist()} ...")
+                    row = min(rows[~outputs.scores.isfinite().numpy(force=True)].tolist())
+                    raise FloatingPointError(f"{self.name}: the score of pair {row}, from 0, is not finite; {ADVICE}")
                 divergent = outputs.token_logits.softmax(dim=-1)[..., 1].cpu().numpy()  # (N, T)
                 for row, score, tags in zip(rows.tolist(), outputs.scores.tolist(), divergent, strict=True):
                     judgements[row] = self._judgement(pairs[row], ids[row], score, tags)
                 bar.update(len(rows))
+
+            run_batches(judge, lengths[order], self.base.token_budget, name=self.name, rows=order)
         self.train(was_training)
         return [judgements[row] for row in range(len(pairs))]
 
