@@ -58,13 +58,20 @@ def _report(error: BaseException, interrupted: Callable[[], str], usage: tuple[t
 
 
 def format_error(error: Exception) -> str:
-    """One line; the type, too, if the message was not written for users."""
+    """One line; the type, too, if the message was not written for users.
+
+    Control characters, which text from a file may have, are escaped: a terminal would execute them.
+    """
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
-        return str(redact(f"{error.filename}: {error.strerror}"))
-    message = redact(" ".join(str(error).split()))
+        return str(redact(_escape(f"{error.filename}: {error.strerror}")))
+    message = redact(_escape(" ".join(str(error).split())))
     if isinstance(error, EXPECTED) or (type(error) is RuntimeError and _is_raised_by_xsent(error)):
         return message or type(error).__name__
     return f"{type(error).__name__}: {message}; {TRACEBACK}=1 shows where"
+
+
+def _escape(text: str) -> str:
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _is_raised_by_xsent(error: Exception) -> bool:
