@@ -175,8 +175,9 @@ class Client:
             raise self._stop(ConnectionError(f"{self._address}: {result.reason}; is maker.base_url right?"))
         question.reason = result.reason
         headers = {"x-should-retry": "true"}
-        if response is not None and "retry-after" in response.headers:
-            headers["retry-after"] = response.headers["retry-after"]
+        wait = "" if response is None else response.headers.get("retry-after", "")
+        if wait.isascii():  # another one is no number of seconds and no date, and no header either
+            headers["retry-after"] = wait
         return httpx2.Response(503, headers=headers, request=request)
 
     def _refusal(self, call: Call, error: RequestError) -> Exception:
@@ -268,5 +269,5 @@ def _build_openai(base_url: str, key: str | None, patience: Patience, hook: Call
         api_key=key or "none",
         timeout=patience.timeout,
         max_retries=patience.tries - 1,
-        http_client=HttpClient(),
+        http_client=HttpClient(follow_redirects=False),  # the texts and the key go to no other address
     )

@@ -62,6 +62,10 @@ def status_error(response: Any, mask: Mask, *, key_env: str | None, model: str) 
         key = "no key, as maker.key_env=null" if key_env is None else f"the key in {key_env}"
         reason = f"{answered}: it refuses {key}, or that key may not use {model}"
         return RequestError(reason, is_fatal=True, kind=PermissionError)
+    if 300 <= status < 400:
+        location = _shorten(mask(response.headers.get("location") or "nowhere"))
+        reason = f"{answered}: it redirects to {location}; set maker.base_url to that address if you trust it"
+        return RequestError(reason, is_fatal=True)
     if status == 404:
         expected = f"expected a model it has and a base_url that /chat/completions may follow, found model {model}"
         return RequestError(f"{answered}: {expected}", is_fatal=True)
