@@ -111,9 +111,7 @@ WAYS: dict[str, Callable[[], object]] = {
     "xsent.train": lambda: xsent.train([*TRAIN, "run_dir=runs/first"]),
     "xsent.evaluate": lambda: xsent.evaluate("mini", "tatoeba", root="x", folder="runs/first"),
     "a composed config": lambda: train(config("train", Path(), *TRAIN, "run_dir=runs/first")),
-    "a composed config of evaluate": lambda: evaluate(
-        config("evaluate", Path(), "evaluator.root=x", "run_dir=runs/first")
-    ),
+    "a composed evaluation": lambda: evaluate(config("evaluate", Path(), "evaluator.root=x", "run_dir=runs/first")),
 }
 
 

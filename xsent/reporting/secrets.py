@@ -27,7 +27,7 @@ INSIDE = [
         # Mapping within an override: `{token: x}`.
         rf"([{{,]\s*{WITHIN}\s*:(?!\s*(?:null|none)\b)\s*)(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^,}}]+)",
         # Query of a URL, or word of a message.
-        rf"(?<![\w./@\-])({WITHIN}=)(?!(?:null|none)\b)[^\s&;#,]+",
+        rf"(?<![\w./@\-])({WITHIN}=)(?!(?:null|none)\b)(?:'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{{[^}}]*\}}|[^\s&;#,]+)",
     )
 ]
 
@@ -39,7 +39,8 @@ def redact(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {
-            name: MASK if item is not None and _is_secret(str(name)) else redact(item) for name, item in value.items()
+            redact(name): MASK if item is not None and _is_secret(str(name)) else redact(item)
+            for name, item in value.items()
         }
     if isinstance(value, list | tuple):
         return [redact(item) for item in value]
