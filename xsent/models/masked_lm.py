@@ -96,10 +96,12 @@ class MaskedLM:
         folder = str(model_folder(name, path=path, revision=revision, trust_remote_code=None, option="ranker"))
         model: Any
         with quiet_transformers():
-            model, report = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+            model, report = AutoModelForMaskedLM.from_pretrained(
+                folder, dtype=torch.float32, trust_remote_code=False, output_loading_info=True
+            )
         if missing := sorted(report["missing_keys"]):
             raise ValueError(f"{folder}: the checkpoint lacks {', '.join(missing)}: its predictions would be random")
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         return cls(name=name, transformer=model, tokenizer=tokenizer, top=top, max_length=max_length)
 
     def to(self, device: str | torch.device) -> Self:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ CONSENT = (
     "trust_remote_code=true for train.py and evaluate.py, --trust-remote-code for a command of xsent,"
     " trust_remote_code=True for xsent.load_encoder"
 )
+MAX_LAYERS = 1_000
 OTHER_FORMATS = ["onnx/*", "openvino/*", "coreml/*", "tf_model*", "flax_model*"]
 
 
@@ -118,6 +119,20 @@ def read_json(path: Path) -> Any:
         raise ValueError(f"{path}: expected JSON: {error}") from error
 
 
+def check_layers(config: object, path: Path) -> None:
+    """Raise ``ValueError`` if the settings of a model ask for more layers than any has: building them would not end."""
+    for key, value in _settings(config):
+        if key.endswith("layers") and isinstance(value, int) and value > MAX_LAYERS:
+            raise ValueError(f"{path}: {key} is {value}, expected at most {MAX_LAYERS:,}")
+
+
+def _settings(config: object) -> Iterator[tuple[str, object]]:
+    """Keys and values of a model's settings, those of its parts included."""
+    for key, value in config.items() if isinstance(config, Mapping) else ():
+        yield str(key), value
+        yield from _settings(value)
+
+
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """Return the tensors of ``model.safetensors``, else of ``pytorch_model.bin``, by name; no code is executed.
 
@@ -155,11 +170,23 @@ def quiet_transformers() -> Iterator[None]:
 def _refuse_remote_code(folder: Path, model: str, trusted: bool | None) -> None:
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    config = read_json(folder / "config.json") or {}
-    # transformers never runs the model's code where it has the architecture itself.
-    if "auto_map" not in config or config.get("model_type") in CONFIG_MAPPING or trusted:
+    if trusted:
         return
-    classes = ", ".join(sorted(str(value) for value in config["auto_map"].values()))
+    # A module of sentence-transformers has a folder of its own.
+    configs = [read_json(file) for pattern in ("config.json", "*/config.json") for file in sorted(folder.glob(pattern))]
+    own: set[str] = set()
+    for config in configs:
+        # A kernel of the hub is code, too.
+        own.update(
+            str(value) for key, value in _settings(config) if key.endswith("_implementation") and "/" in str(value)
+        )
+        # transformers never runs the model's code where it has the architecture itself.
+        if isinstance(config, dict) and "auto_map" in config and config.get("model_type") not in list(CONFIG_MAPPING):
+            auto_map = config["auto_map"]
+            own.update(map(str, auto_map.values() if isinstance(auto_map, dict) else [auto_map]))
+    if not own:
+        return
+    classes = ", ".join(sorted(own))
     advice = (
         " Choose another model." if trusted is None else f" Read that code first; if you trust it, allow it: {CONSENT}"
     )

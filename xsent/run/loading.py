@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, cast
 
 import yaml
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from xsent.batch import Embedder, PairJudge
 
 log = logging.getLogger(__name__)
+
+MAX_REASON = 300  # characters of an error of a library
 
 FORMATS = (
     "checkpoints/ (a run), modules.json (sentence-transformers, or an export), config.json (transformers),"
@@ -99,7 +103,8 @@ def load_model(
     path = Path(source).expanduser()
     if is_run(path):
         return _load_run(path, device=device, trust_remote_code=trust_remote_code)
-    return _build_encoder(_folder_config(path), trust_remote_code).to(device), None
+    with _readable(path):
+        return _build_encoder(_folder_config(path), trust_remote_code).to(device), None
 
 
 def check_source(source: str | os.PathLike[str]) -> None:
@@ -157,6 +162,22 @@ def _build_encoder(config: Mapping[str, Any], trust_remote_code: bool) -> Any:
     return build({**config, **trust}, "encoder")
 
 
+@contextmanager
+def _readable(source: Path) -> Iterator[None]:
+    """Name the source in an error of a library that reads its files, whose type differs with file and version."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError) as error:
+        if not isinstance(error, ValueError) or str(source) in str(error):
+            raise
+        raise ValueError(f"{source}: {' '.join(str(error).split())}") from error
+    except UnpicklingError as error:  # torch's own message advises to run the file's code
+        raise ValueError(f"{source}: a file holds more than tensors and plain values, which is not read") from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:MAX_REASON]
+        raise ValueError(f"{source}: its files cannot be read as a model ({reason})") from error
+
+
 def _load_run(path: Path, *, device: str, trust_remote_code: bool) -> tuple[Embedder | PairJudge, dict[str, Any]]:
     """The trained model of a run, and the run's config: its encoder and plain options of its recipe are used."""
     from xsent.checkpoint import load_checkpoint
@@ -169,7 +190,8 @@ def _load_run(path: Path, *, device: str, trust_remote_code: bool) -> tuple[Embe
         file = path / "checkpoints" / f"{config['final']}.ckpt"
         checkpoint = load_checkpoint(file)
         config = _stored_config(file, checkpoint)
-    encoder = _build_encoder(config["encoder"], trust_remote_code).to(device)
+    with _readable(file):
+        encoder = _build_encoder(config["encoder"], trust_remote_code).to(device)
     try:
         model = get_object(config["recipe"]["_target_"]).trained_model(encoder, checkpoint)
     except (AttributeError, KeyError, RuntimeError, TypeError) as error:  # options or weights that do not fit

@@ -18,6 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from xsent.batch import Tokens
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.laser_normalization import normalize_laser
+from xsent.models.model_files import check_layers
 from xsent.models.pooling import max_pool
 from xsent.similarity import unit
 
@@ -78,6 +79,7 @@ class LaserEncoder(Encoder):
         stored = torch.load(weights_file, map_location="cpu", weights_only=True)
         if not {"params", "model"} <= stored.keys():
             raise ValueError(f"{weights_file}: expected params and model of a LASER2 encoder, found {sorted(stored)}")
+        check_layers(stored["params"], weights_file)
         encoder = cls(
             name=name,
             params=stored["params"],

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from safetensors.torch import save_file
@@ -212,7 +212,17 @@ def _read_modules(folder: Path) -> list[tuple[str, Path]] | None:
     modules = read_json(folder / "modules.json")
     if modules is None:
         return None
-    return [(_module_kind(module["type"], folder), folder / module["path"]) for module in modules]
+    try:
+        return [(_module_kind(module["type"], folder), _inside(folder, module["path"])) for module in modules]
+    except (AttributeError, KeyError, TypeError):
+        raise ValueError(f"{folder / 'modules.json'}: expected a list of modules with type and path") from None
+
+
+def _inside(folder: Path, path: str) -> Path:
+    """The folder of a module, which no ``..`` leads out of; links are followed, as in the hub's cache."""
+    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+        raise ValueError(f"{folder / 'modules.json'}: {path} is outside the model's folder")
+    return folder / path
 
 
 def _read_layers(modules: Sequence[tuple[str, Path]]) -> nn.Sequential:
@@ -262,7 +272,11 @@ def _read_token_projection(folder: Path) -> nn.Linear:
 
 def _read_dense(folder: Path, feature: str) -> list[nn.Module]:
     path = folder / "config.json"
-    options: dict[str, Any] = read_json(path) or {}
+    options: Any = read_json(path)
+    if options is None:
+        raise FileNotFoundError(f"{path}: modules.json names a Dense module, but there is no such file")
+    if not isinstance(options, dict):
+        raise ValueError(f"{path}: expected the options of a Dense module, found {options}")
     source = options.get("module_input_name", SENTENCES)
     target = options.get("module_output_name") or source
     if {source, target} != {feature} or options.get("use_residual", False):

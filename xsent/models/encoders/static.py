@@ -11,6 +11,7 @@ from typing import Any, Self
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from xsent.config_checks import check_integer
 from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
 from xsent.models.unigram_tokenizer import train_unigram
 from xsent.strict_json import read_json_object
@@ -86,6 +87,8 @@ class StaticEncoder(VectorTable):
         folder = Path(path) if path is not None else bundled_folder()
         check_files(folder, (CONFIG, TOKENIZER, VECTORS))
         config = read_json_object(folder / CONFIG)
+        for key in ("dim", "max_length"):
+            check_integer(f"{folder / CONFIG}: {key}", config.get(key), minimum=1)
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         size = tokenizer.get_vocab_size()
         vectors = read_vectors(folder, (size, config["dim"]))

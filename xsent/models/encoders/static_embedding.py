@@ -56,6 +56,11 @@ class StaticEmbeddingEncoder(Encoder):
             raise ValueError(f"{folder}: expected a table {' or '.join(WEIGHTS)}, found {', '.join(sorted(weights))}")
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
+        if tables[0].dim() != 2 or len(tables[0]) < tokenizer.get_vocab_size():
+            raise ValueError(
+                f"{folder}: expected a vector for each of the {tokenizer.get_vocab_size()} tokens of tokenizer.json,"
+                f" found a table of shape {tuple(tables[0].shape)}"
+            )
         return cls(name=name, tokenizer=tokenizer, table=tables[0], layers=layers).eval()
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:

@@ -77,10 +77,10 @@ class Translator:
         if self.beams < 1:
             raise ValueError(f"translator.beams={self.beams}: expected at least 1")
         self._weight_files = _weight_files(self.folder)
-        config = AutoConfig.from_pretrained(str(self.folder))
+        config = AutoConfig.from_pretrained(str(self.folder), trust_remote_code=False)
         if not config.is_encoder_decoder:
             raise ValueError(f"translator {self.name}: expected an encoder and a decoder, found {config.model_type}")
-        self.tokenizer: Any = AutoTokenizer.from_pretrained(str(self.folder))
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(str(self.folder), trust_remote_code=False)
         limit = min(int(getattr(config, "max_position_embeddings", self.max_length)), self.tokenizer.model_max_length)
         shortest = self.tokenizer.num_special_tokens_to_add() + 2
         if not shortest <= self.max_length <= limit:
@@ -160,7 +160,10 @@ class Translator:
         transformer: Any
         with quiet_transformers():
             transformer, report = AutoModelForSeq2SeqLM.from_pretrained(
-                str(self.folder), dtype=PRECISIONS[self.precision], output_loading_info=True
+                str(self.folder),
+                dtype=PRECISIONS[self.precision],
+                trust_remote_code=False,
+                output_loading_info=True,
             )
         if missing := sorted(report["missing_keys"]):
             raise ValueError(f"{self.folder}: the checkpoint lacks {', '.join(missing)}: translations would be random")

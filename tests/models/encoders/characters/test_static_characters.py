@@ -224,9 +224,9 @@ def test_files_that_do_not_belong_together_or_are_missing_are_named(tmp_path: Pa
     ("options", "message"),
     [
         ({"sizes": []}, r"encoder\.sizes=\[\]: expected sizes of n-grams"),
-        ({"sizes": [0, 3]}, r"encoder\.sizes=\[0, 3\]: expected sizes of n-grams, 1 or more"),
+        ({"sizes": [0, 3]}, r"encoder\.sizes=\[0, 3\]: expected sizes of n-grams, 1 to 100"),
         ({"buckets": 0}, r"encoder\.buckets=0: expected 1 to 2\^31"),
-        ({"max_length": 0}, r"encoder\.max_length=0: expected 1 or more"),
+        ({"max_length": 0}, r"encoder\.max_length=0: expected an integer of at least 1"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:

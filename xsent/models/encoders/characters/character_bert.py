@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
 from xsent.batch import Tokens
+from xsent.config_checks import check_integer
 from xsent.models.encoders.characters.character_cnn import (
     BEGIN_OF_SENTENCE,
     BEGIN_OF_WORD,
@@ -27,7 +28,7 @@ from xsent.models.encoders.characters.character_cnn import (
     word_ids,
 )
 from xsent.models.encoders.pooled import POOLER, PooledEncoder
-from xsent.models.model_files import model_folder, read_json, read_weights
+from xsent.models.model_files import check_layers, model_folder, read_json, read_weights
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ SIZES = (
     "max_position_embeddings",
     "type_vocab_size",
 )
+MAX_SIZE = 1_000_000
 OPTIONS = ("hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps", "initializer_range")
 FIXED = {"cnn_activation": "relu", "max_word_length": MAX_WORD_LENGTH, "position_embedding_type": "absolute"}
 # Our names of weights to the published ones, and prefixes of these.
@@ -187,9 +189,14 @@ def _read_config(path: Path) -> BertConfig:
     config = read_json(path)
     if config is None:
         raise FileNotFoundError(f"{path}: expected the config of a CharacterBERT, found no such file")
+    check_layers(config, path)
     missing = [key for key in SIZES if key not in config]
     if missing:
         raise ValueError(f"{path}: expected the sizes of a BERT, found no {', '.join(missing)}")
+    for key in SIZES:
+        check_integer(f"{path}: {key}", config[key], minimum=1)
+        if config[key] > MAX_SIZE:
+            raise ValueError(f"{path}: {key} is {config[key]}, expected at most {MAX_SIZE:,}")
     for key, expected in FIXED.items():
         if config.get(key, expected) != expected:
             raise ValueError(f"{path}: {key} is {config[key]}, only {expected} is supported")

@@ -8,10 +8,12 @@ from typing import Self
 
 import numpy as np
 
+from xsent.config_checks import check_integer
 from xsent.models.encoders.characters.character_ngrams import hashed_ngrams
 from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
 from xsent.strict_json import read_json_object
 
+MAX_SIZE = 100  # characters of an n-gram
 CHUNK = 1024  # sentences hashed together; arrays of some 40 bytes per character
 CONFIG_KEYS = ("dim", "sizes", "buckets", "max_length")
 
@@ -35,12 +37,11 @@ class StaticCharacterEncoder(VectorTable):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.sizes or min(self.sizes) < 1:
-            raise ValueError(f"encoder.sizes={list(self.sizes)}: expected sizes of n-grams, 1 or more")
+        if not self.sizes or not all(isinstance(size, int) and 1 <= size <= MAX_SIZE for size in self.sizes):
+            raise ValueError(f"encoder.sizes={list(self.sizes)}: expected sizes of n-grams, 1 to {MAX_SIZE}")
         if not 1 <= self.buckets <= 2**31:
             raise ValueError(f"encoder.buckets={self.buckets}: expected 1 to 2^31 vectors")
-        if self.max_length < 1:
-            raise ValueError(f"encoder.max_length={self.max_length}: expected 1 or more n-grams")
+        check_integer("encoder.max_length", self.max_length, minimum=1)
         self.sizes = tuple(sorted(set(self.sizes)))
         self._integers = np.arange(self.buckets).astype(object)
         self._draw(self.buckets)
