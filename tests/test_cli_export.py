@@ -33,7 +33,7 @@ def test_both_heads_of_a_run_are_exported(run: Path, tmp_path: Path, caplog: pyt
     meaning, language = tmp_path / "meaning", tmp_path / "language"
     caplog.set_level(logging.INFO)
     assert main(["export", str(run), "-o", str(meaning), "--language-head", str(language)]) == 0
-    assert f"exported to {language}: 7 files" in last_message(caplog)
+    assert f"exported to {language}: 8 files" in last_message(caplog)
     assert {path.name for path in tmp_path.iterdir()} == {"meaning", "language"}  # nothing is left beside them
     assert len({path.stat().st_mode for path in meaning.rglob("*") if path.is_file()}) == 1  # everybody may read them
     trained = xsent.load_encoder(run)

@@ -11,8 +11,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from xsent.paths import sha256
+
 log = logging.getLogger(__name__)
 
+SUMS = "SHA256SUMS"  # of an exported folder, in the format of `sha256sum --check`
 # A pickle is fetched only where there are no safetensors.
 PATTERNS = ["*.json", "*.txt", "*.model", "*.spm", "*.safetensors", "*_Dense/pytorch_model.bin"]
 CONSENT = (
@@ -55,6 +58,7 @@ def model_folder(
         folder = Path(path).expanduser()
         if not folder.is_dir():
             raise FileNotFoundError(f"{path_option}={path}: expected a folder with a model, found none")
+        check_sums(folder)
         if not own_architecture:
             _refuse_remote_code(folder, f"{option} {name}", trust_remote_code)
         return folder
@@ -101,6 +105,31 @@ def _retries_once(name: str) -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(log_first)
+
+
+def write_sums(folder: Path) -> None:
+    """Write ``SHA256SUMS`` with the digests of all files of a folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    lines = [f"{sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def check_sums(folder: Path) -> None:
+    """Raise ``ValueError`` if a file of the folder is not as ``SHA256SUMS`` says, if there is such a list."""
+    if not (folder / SUMS).is_file():
+        return
+    advice = f"restore it, or delete {SUMS} if the change is intended"
+    for number, line in enumerate((folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        digest, separator, name = line.partition("  ")
+        if not separator or len(digest) != 64:
+            raise ValueError(
+                f"{folder / SUMS}:{number}: expected a SHA-256 and the name of a file, found {line[:80]!r}"
+            )
+        found = sha256(folder / name) if (folder / name).is_file() else "no file"
+        if found != digest:
+            raise ValueError(
+                f"{folder / name}: truncated or altered: expected sha256 {digest}, found {found}; {advice}"
+            )
 
 
 def read_json(path: Path) -> Any:

@@ -12,6 +12,7 @@ from xsent.models.export.check import CheckedExport, CheckResult, check_folder, 
 from xsent.models.export.hard_inputs import HARD_INPUTS
 from xsent.models.export.onnx_graph import write_onnx
 from xsent.models.export.pipeline import Pipeline, expected_vectors, write_pipeline
+from xsent.models.model_files import write_sums
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +107,8 @@ def _write_and_check(target: ExportTarget, folder: Path, options: ExportOptions)
     per_tool = ", ".join(f"{tool} {speed:.0f}" for tool, speed in speeds.items() if speed is not None)
     log.info("the embeddings are equal; hard texts per second: %s", per_tool)
     checked = CheckedExport(result, len(expected.empty), len(expected.undefined), options.tolerance, onnx_tolerance)
-    card = folder / "README.md"
+    write_sums(folder)
+    card = folder / "README.md"  # to be edited
     card.write_text(target.card(checked), encoding="utf-8")
     for path in folder.rglob("*.safetensors"):
         path.chmod(card.stat().st_mode)  # safetensors creates files that only their owner can read

@@ -15,7 +15,7 @@ from xsent.batch import Tokens
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.sentence_transformers_folder import read_static_modules
 from xsent.models.encoders.vector_table import VectorTable
-from xsent.models.model_files import read_weights
+from xsent.models.model_files import check_sums, read_weights
 
 WEIGHTS = ("embedding.weight", "embeddings")  # name of the table in releases of the format
 
@@ -44,9 +44,10 @@ class StaticEmbeddingEncoder(Encoder):
         """Read the folder.
 
         Raises:
-            ValueError: an unsupported module.
+            ValueError: an unsupported module, or a file of an export is damaged.
             FileNotFoundError: a file is missing.
         """
+        check_sums(Path(path))
         folder, layers = read_static_modules(Path(path))
         if not (folder / "tokenizer.json").is_file():
             raise FileNotFoundError(f"{folder}: expected tokenizer.json, found none")

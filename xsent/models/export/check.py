@@ -102,11 +102,17 @@ def check_folder(
         log.debug("%s", process.stderr)
         last_line = (process.stderr.strip().splitlines() or ["no error message"])[-1]
         raise ValueError(f"the exported folder cannot be used in a fresh process: {last_line}")
-    answer = json.loads(process.stdout.splitlines()[-1])
-    limits = {"sentence-transformers": ("worst", tolerance), "onnxruntime": ("onnx_worst", onnx_tolerance)}
-    for tool, (key, limit) in limits.items():
-        worst = answer[key]
-        if worst is not None and limit is not None and not worst["difference"] <= limit:
+    tools = {"sentence-transformers": ("worst", tolerance)}
+    if onnx_tolerance is not None:
+        tools["onnxruntime"] = ("onnx_worst", onnx_tolerance)
+    try:
+        answer = json.loads(process.stdout.splitlines()[-1])
+        worst_rows = {tool: (dict(answer[key]), limit) for tool, (key, limit) in tools.items()}
+    except (IndexError, KeyError, TypeError, ValueError):
+        found = process.stdout[-80:]
+        raise ValueError(f"the exported folder cannot be used in a fresh process: it printed {found!r}") from None
+    for tool, (worst, limit) in worst_rows.items():
+        if not worst["difference"] <= limit:
             raise ValueError(
                 f"{tool} gives another vector: expected a difference of at most {limit:g}, found"
                 f" {worst['difference']:g} for {texts[rows[worst['row']]][:60]!r}, batch size {worst['batch_size']}"

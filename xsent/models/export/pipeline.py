@@ -1,10 +1,13 @@
 """Express an encoder as built-in modules of sentence-transformers, and write their folder."""
 
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from xsent.batch import Embedder
@@ -83,7 +86,19 @@ def write_pipeline(pipeline: Pipeline, folder: Path) -> None:
 
     Raises:
         ValueError: a file was written that may hold code.
+        OSError: the disk is full.
     """
+    try:
+        _write_modules(pipeline, folder)
+    except SafetensorError as error:  # has the error of the system as text
+        code = re.search(r"os error (\d+)", str(error))
+        raise OSError(int(code[1]), os.strerror(int(code[1]))) if code else error from None
+    forbidden = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in FORBIDDEN)
+    if forbidden:
+        raise ValueError(f"{folder}: expected only safetensors, JSON and text, found {', '.join(forbidden)}")
+
+
+def _write_modules(pipeline: Pipeline, folder: Path) -> None:
     encoder, writer = pipeline.encoder, FolderWriter(folder)
     if isinstance(encoder, StaticEncoder):
         assert encoder.tokenizer is not None
@@ -96,9 +111,6 @@ def write_pipeline(pipeline: Pipeline, folder: Path) -> None:
         writer.add_normalize()
     writer.add_layers(pipeline.head)
     writer.finish(prompt)
-    forbidden = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in FORBIDDEN)
-    if forbidden:
-        raise ValueError(f"{folder}: expected only safetensors, JSON and text, found {', '.join(forbidden)}")
 
 
 class Expected(NamedTuple):
