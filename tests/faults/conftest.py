@@ -36,7 +36,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             path = Path(report.nodeid.partition("::")[0])
             if path.parent.name == FOLDER.name:
                 family = path.stem.removeprefix("test_").replace("_", " ")
-                counts[family][column] += int(dict(report.user_properties).get(INJECTIONS, 1))
+                counts[family][column] += int(dict(getattr(report, "user_properties", ())).get(INJECTIONS, 1))
     if not counts:
         return
     counts = {family: counts[family] for family in sorted(counts)} | {"all": sum(counts.values(), Counter())}

@@ -2,17 +2,23 @@
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import xsent
 from tests.helpers import toy_bert
 from xsent.checkpoint import save_checkpoint
+from xsent.cli.command_config import load_embedder
 from xsent.models.encoders.disentangled import DisentanglingHeads
-from xsent.run import load_config
+from xsent.run import load_config, load_judge
+from xsent.run.config import build
+from xsent.run.config.compose import check_same_config
+from xsent.run.config.registry import KINDS
+from xsent.run.errors import format_error
 
 SENTENCE = "A dog sleeps."
 
@@ -85,9 +91,7 @@ def test_what_a_run_says_never_allows_code_of_its_own(
     folder = own_code(tmp_path / "own")
     checkpoint["xsent"]["config"]["encoder"] = transformer_config(folder, trust_remote_code=trusts)
     checkpoint["xsent"]["config"]["trust_remote_code"] = trusts
-    with pytest.raises(
-        ValueError, match=r"^encoder own needs Python code of its own .* allow it: trust_remote_code=tr"
-    ):
+    with pytest.raises(ValueError, match=r"encoder own needs Python code of its own .* allow it: trust_remote_code=tr"):
         xsent.load_encoder(saved(checkpoint, tmp_path))
 
 
@@ -107,3 +111,275 @@ def test_a_function_that_empties_a_folder_is_no_encoder(
     checkpoint["xsent"]["config"]["encoder"] = target | {"kind": "canary", "key": "folder"}
     with pytest.raises(ValueError, match=r"encoder\._target_: .*cached_arrays may not be built from a config here"):
         xsent.load_encoder(saved(checkpoint, tmp_path))
+
+
+# ---- what a config names
+
+TARGETS: list[Any] = [
+    *("os.system", "subprocess.Popen", "builtins.eval", "builtins.exec", "pathlib.Path.write_text", "shutil.rmtree"),
+    *(
+        "urllib.request.urlretrieve",
+        "importlib.import_module",
+        "torch.load",
+        "torch.hub.load",
+        "hydra.utils.instantiate",
+    ),
+    *("hydra.utils.call", "xsent.checkpoint.torch.load", "xsent.checkpoint.save_checkpoint", "xsent.atomic.write_text"),
+    *("xsent.reporting.metrics.write_text", "xsent.data.stores.array_cache.shutil.rmtree", "xsent.run.build"),
+    *("xsent.run.loading.load_encoder", "xsent.models.model_files.model_folder", "xsent.callbacks.Checkpoints"),
+    *("xsent.models.encoders.static.StaticEncoder.save", "xsent.models.encoders.static.StaticEncoder.load.__func__"),
+    *("${oc.env:HOME}", "", " xsent.models.encoders.static.StaticEncoder.load", None, 5, ["os.system"]),
+    {"_target_": "os.system"},
+]
+PLACES = [
+    *("encoder", "encoder.name", "encoder.path", "recipe", "recipe.optimizer", "recipe.scheduler", "recipe.loss"),
+    *("recipe.teacher", "recipe.mining", "recipe.hidden", "recipe.oracle.variant", "recipe.encoder"),
+]
+UNUSED = (
+    "data",
+    "data.reader",
+    "evaluator",
+    "trainer",
+    "logger",
+    "callbacks",
+    "callbacks.x",
+    "search",
+    "study",
+    "hydra",
+)
+
+
+def put(config: dict[str, Any], place: str, value: Any) -> None:
+    *parents, key = place.split(".")
+    for parent in parents:
+        config = config[parent] if isinstance(config.get(parent), dict) else config.setdefault(parent + "_", {})
+    config[key] = value
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=str)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_target_that_is_not_registered_for_its_place_is_refused(
+    checkpoint: dict[str, Any], tmp_path: Path, canary: Path, place: str, target: Any
+) -> None:
+    options = {"path": str(canary / "thesis.txt"), "text": "", "source": "mini", "args": [f"touch {tmp_path}/marker"]}
+    put(checkpoint["xsent"]["config"], place, {"_target_": target, **options})
+    run = saved(checkpoint, tmp_path)
+    with pytest.raises(ValueError, match=r"best\.ckpt: its config cannot be used: ") as caught:
+        xsent.load_encoder(run)
+    assert f"{place}._target_: {target} may not be built from a config here" in str(caught.value)
+
+
+@pytest.mark.parametrize("target", TARGETS[:7], ids=str)
+@pytest.mark.parametrize("place", UNUSED)
+def test_parts_that_only_training_needs_are_not_built(
+    checkpoint: dict[str, Any], honest: dict[str, Any], tmp_path: Path, canary: Path, place: str, target: Any
+) -> None:
+    expected = xsent.load_encoder(saved(honest, tmp_path / "honest")).encode(SENTENCE)
+    put(checkpoint["xsent"]["config"], place, {"_target_": target, "args": [f"touch {tmp_path}/marker"]})
+    assert torch.equal(xsent.load_encoder(saved(checkpoint, tmp_path)).encode(SENTENCE), expected)
+
+
+@pytest.mark.parametrize("part", ["optimizer", "loss", "teacher", "scheduler", "mining"])
+def test_registered_parts_of_the_recipe_are_not_built(
+    checkpoint: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    built: list[Any] = []
+    construct = build._construct
+    monkeypatch.setattr(build, "_construct", lambda node: built.append(node) or construct(node))
+    kind = KINDS["recipe"].parts[part]
+    checkpoint["xsent"]["config"]["recipe"][part] = {"_target_": KINDS[kind].targets[0], "_partial_": True}
+    xsent.load_encoder(saved(checkpoint, tmp_path))
+    targets = [node["_target_"] for node in built if isinstance(node, dict)]
+    assert targets == ["xsent.models.encoders.static.StaticEncoder.load"]
+
+
+@pytest.mark.parametrize("key", ["_args_", "_recursive_", "_convert_", "_partial_", "_mode_", "__class__"])
+@pytest.mark.parametrize("place", ["encoder", "recipe", "recipe.optimizer"])
+def test_other_keys_of_hydra_are_refused(checkpoint: dict[str, Any], tmp_path: Path, place: str, key: str) -> None:
+    put(checkpoint["xsent"]["config"], f"{place}.{key}", ["mini"])
+    with pytest.raises(ValueError, match=rf"its config cannot be used: {place}\.{key}[:=]"):
+        xsent.load_encoder(saved(checkpoint, tmp_path))
+
+
+@pytest.mark.parametrize(
+    "text", ["${oc.env:HOME}", "${run_dir}", "${oc.decode:1}", "${hydra:runtime.cwd}", "${xsent.x:1}"]
+)
+def test_nothing_is_interpolated(checkpoint: dict[str, Any], tmp_path: Path, text: str) -> None:
+    checkpoint["xsent"]["config"]["encoder"]["name"] = text
+    loaded: Any = xsent.load_encoder(saved(checkpoint, tmp_path))
+    assert loaded.encoder.name == text
+
+
+def nested(depth: int) -> dict[str, Any]:
+    node: dict[str, Any] = {}
+    for _ in range(depth):
+        node = {"x": node}
+    return node
+
+
+NONE = r"its config cannot be used: "
+OPTIONS = [
+    ("encoder", None, NONE),
+    ("encoder", "mini", NONE),
+    ("encoder", [], NONE),
+    ("encoder", {}, NONE + "encoder: expected a _target_"),
+    ("encoder", nested(100), NONE),
+    ("encoder.name", 5, NONE + "encoder.name=5: expected a string"),
+    ("encoder.name", None, NONE + "encoder.name: expected a value"),
+    ("encoder.path", ["x"], NONE + "encoder.path="),
+    ("encoder.path", "nowhere", "expected a static encoder"),
+    ("encoder.path", "/dev/null", "expected a static encoder"),
+    ("encoder.path", "/etc", "expected a static encoder"),
+    ("encoder.trust_remote_code", True, NONE + "encoder.trust_remote_code: .* has no option"),
+    ("encoder.device", "cuda", NONE + "encoder.device: .* has no option"),
+    ("recipe", None, NONE),
+    ("recipe", "oracle", NONE),
+    ("recipe", {}, NONE + "recipe: expected a _target_"),
+    ("recipe.hidden", 5, NONE + "recipe.hidden=5: expected a list"),
+    ("recipe.hidden", [10**9], "do not fit"),
+    ("recipe.hidden", [10**18], "do not fit|cannot be used"),
+    ("recipe.hidden", [-1], "do not fit"),
+    ("recipe.hidden", [0], "do not fit"),
+    ("recipe.hidden", ["x"], NONE),
+    ("recipe.hidden", [4] * 500, "do not fit"),
+    ("recipe._target_", "xsent.recipes.labse.LabseRecipe", "do not fit"),
+    ("recipe._target_", "xsent.recipes.divergence.DivergenceRecipe", ""),
+    ("recipe._target_", "xsent.recipes.rolaser.RolaserRecipe", "do not fit"),
+    ("final", "../../canary/folder/thesis.txt", NONE + "final=.* expected one of best, last"),
+    ("final", None, NONE + "final=None: expected one of"),
+    ("final", ["best"], NONE + "final="),
+    ("final", "last", "no such checkpoint"),
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"), OPTIONS, ids=[f"{number}-{row[0]}" for number, row in enumerate(OPTIONS)]
+)
+def test_an_option_that_does_not_fit_is_named(
+    checkpoint: dict[str, Any], tmp_path: Path, canary: Path, place: str, value: Any, message: str
+) -> None:
+    put(checkpoint["xsent"]["config"], place, value)
+    with pytest.raises((ValueError, FileNotFoundError), match=message) as caught:
+        xsent.load_encoder(saved(checkpoint, tmp_path))
+    assert "\n" not in format_error(caught.value)
+    assert str(tmp_path) in str(caught.value) or place.split(".")[0] in str(caught.value)
+
+
+WEIGHT = "heads.meaning.weight"
+
+
+def other_weights(state: dict[str, Any]) -> list[tuple[str, Any]]:
+    value = state[WEIGHT]
+    return [
+        ("no weights", {}),
+        ("one missing", {name: tensor for name, tensor in state.items() if name != WEIGHT}),
+        ("one more", state | {"heads.other": value}),
+        ("transposed shape", state | {WEIGHT: value[:, :-1]}),
+        ("a number", state | {WEIGHT: torch.tensor(1.0)}),
+        ("a string", state | {WEIGHT: "x"}),
+        ("none", state | {WEIGHT: None}),
+        ("a list", [value]),
+        ("null", None),
+        ("no tensors", dict.fromkeys(state, 5)),
+    ]
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_weights_that_do_not_fit_are_refused(checkpoint: dict[str, Any], tmp_path: Path, number: int) -> None:
+    checkpoint["state_dict"] = other_weights(checkpoint["state_dict"])[number][1]
+    with pytest.raises(
+        ValueError, match=r"best\.ckpt: its recipe or weights do not fit this version of xsent"
+    ) as caught:
+        xsent.load_encoder(saved(checkpoint, tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.bool])
+def test_weights_of_any_type_give_float32_vectors(
+    checkpoint: dict[str, Any], tmp_path: Path, dtype: torch.dtype
+) -> None:
+    checkpoint["state_dict"] = {name: value.to(dtype) for name, value in checkpoint["state_dict"].items()}
+    vector = xsent.load_encoder(saved(checkpoint, tmp_path)).encode(SENTENCE)
+    assert vector.dtype == torch.float32
+
+
+STATES: list[Any] = [
+    *({}, [], None, 5, "x", {"xsent": None}, {"xsent": {}}, {"xsent": {"config": None}}, {"xsent": {"config": []}}),
+    *({"xsent": {"config": {}}}, {"xsent": {"config": {"encoder": {}, "recipe": {}}}}, torch.zeros(3), {"xsent": "x"}),
+]
+
+
+@pytest.mark.parametrize("content", STATES, ids=lambda content: str(content)[:50])
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path, content: Any, is_folder: bool) -> None:
+    run = saved(content, tmp_path)
+    with pytest.raises(ValueError, match=r"best\.ckpt: its config cannot be used: "):
+        xsent.load_encoder(run if is_folder else run / "checkpoints/best.ckpt")
+
+
+class Pickled:
+    """Touches a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("place", ["xsent", "state_dict", "xsent.config", "xsent.config.encoder", "callbacks", "loops"])
+def test_pickled_code_is_not_run(checkpoint: dict[str, Any], tmp_path: Path, canary: Path, place: str) -> None:
+    put(checkpoint, place, Pickled(tmp_path / "marker"))
+    with pytest.raises(ValueError, match="not a readable checkpoint of tensors and plain values"):
+        xsent.load_encoder(saved(checkpoint, tmp_path))
+
+
+CALLS: dict[str, Callable[[Path], object]] = {
+    "load_encoder": xsent.load_encoder,
+    "load_judge": load_judge,
+    "evaluate": lambda run: xsent.evaluate(run, "stsb", root=run),
+    "score": lambda run: xsent.score([("a", "b")], encoder=run),
+    "mine": lambda run: xsent.mine(["a"], ["b"], encoder=run),
+    "job": lambda run: load_embedder(load_config("mine", [], encoder=str(run))),
+}
+
+
+@pytest.mark.parametrize("allows", [False, True])
+@pytest.mark.parametrize("name", CALLS)
+def test_every_way_to_load_a_run_takes_trust_from_its_caller(
+    checkpoint: dict[str, Any], tmp_path: Path, canary: Path, name: str, allows: bool
+) -> None:
+    target = {"_target_": "os.system", "command": f"touch {tmp_path}/marker"}
+    own = transformer_config(own_code(tmp_path / "own"), trust_remote_code=True)
+    checkpoint["xsent"]["config"]["encoder"] = own if allows else target
+    with pytest.raises(
+        ValueError, match=r"needs Python code of its own|encoder\._target_: os\.system may not be built"
+    ):
+        CALLS[name](saved(checkpoint, tmp_path))
+
+
+def test_a_resumed_run_asks_for_trust_again(checkpoint: dict[str, Any], tmp_path: Path) -> None:
+    config = checkpoint["xsent"]["config"]
+    before = {**config, "encoder": transformer_config(tmp_path, trust_remote_code=True)}
+    now = {**config, "encoder": transformer_config(tmp_path, trust_remote_code=False)}
+    check_same_config(before, now)  # neither refuses nor changes what the command says
+    assert now["encoder"]["trust_remote_code"] is False
+
+
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [
+        ("mine", []),
+        ("mine", ["trust_remote_code=true"]),
+        ("encode", ["trust_remote_code=true"]),
+        ("filter", ["trust_remote_code=true"]),
+        ("mteb", ["trust_remote_code=true"]),
+        ("export", ["trust_remote_code=true"]),
+        ("diverge", ["trust_remote_code=true"]),
+        ("diverge", []),
+    ],
+)
+def test_a_command_allows_it_by_one_option(command: str, allowed: list[str]) -> None:
+    assert load_config(command, allowed, encoder="run")["encoder"]["trust_remote_code"] is bool(allowed)
+    hub = load_config(command, [*allowed, "encoder=minilm"])["encoder"]
+    assert hub["trust_remote_code"] is bool(allowed)

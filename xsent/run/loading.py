@@ -194,7 +194,7 @@ def _load_run(path: Path, *, device: str, trust_remote_code: bool) -> tuple[Embe
         encoder = _build_encoder(config["encoder"], trust_remote_code).to(device)
     try:
         model = get_object(config["recipe"]["_target_"]).trained_model(encoder, checkpoint)
-    except (AttributeError, KeyError, RuntimeError, TypeError) as error:  # options or weights that do not fit
+    except (AttributeError, LookupError, RuntimeError, TypeError) as error:  # options or weights that do not fit
         reason = " ".join(str(error).split())
         raise ValueError(f"{file}: its recipe or weights do not fit this version of xsent: {reason}") from None
     return model, config
@@ -216,7 +216,7 @@ def _stored_config(file: Path, checkpoint: Any) -> dict[str, Any]:
         check_keys({"encoder": used["encoder"]})
         check_types(used)
         check_choice("final", config["final"], ("best", "last"))
-    except (KeyError, TypeError, RecursionError, ValueError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{file}: its config cannot be used: {reason}") from None
     return config

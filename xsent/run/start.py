@@ -285,9 +285,20 @@ def _last_run(command: Command) -> Path:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """``command.yaml`` of a run folder; empty if there is none."""
+    """``command.yaml`` of a run folder; empty if there is none.
+
+    Raises:
+        ValueError: it is no YAML of plain values.
+    """
     path = folder / COMMAND
-    record: dict[str, Any] = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    try:
+        record = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: expected YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(record, dict):
+        raise ValueError(f"{path}: expected keys and values, found {str(record)[:80]}")
     return record
 
 
