@@ -73,13 +73,17 @@ def _is_before(row: list[str], step: int, epoch: int) -> bool:
 
 
 def write_metrics_json(path: Path, metrics: Mapping[str, Any], context: Mapping[str, Any]) -> None:
-    """Write the final metrics and their context atomically.
+    """Write ``metrics_json`` atomically."""
+    write_text(path, metrics_json(metrics, context))
+
+
+def metrics_json(metrics: Mapping[str, Any], context: Mapping[str, Any]) -> str:
+    """The final metrics and their context, as JSON.
 
     NaN and infinity become null, other values that JSON cannot represent become strings. ``context`` has further
     entries beside ``metrics``.
     """
-    text = json.dumps(_plain({"metrics": metrics, **context}), indent=1, ensure_ascii=False, allow_nan=False)
-    write_text(path, text + "\n")
+    return json.dumps(_plain({"metrics": metrics, **context}), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _plain(value: Any) -> Any:

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
+from xsent.array_file import save_array
 from xsent.atomic import write_text
+from xsent.data.stores.array_cache import cached_arrays
 from xsent.evaluation.evaluator import Evaluator
 from xsent.recipes.base import Recipe
-from xsent.reporting.metrics import write_metrics_json
+from xsent.reporting.metrics import metrics_json
 from xsent.reporting.run_outputs import outcome_digits
 from xsent.strict_json import read_json_object
 from xsent.version import __version__
@@ -36,19 +39,20 @@ def score_start(
         config: of the run.
         resumes: whether training already began; the run folder then has the figures, if they were measured.
     """
+
+    def make(folder: Path) -> None:
+        log.info("scoring the start with evaluator %s (score_before=false skips this)", evaluator.name)
+        with torch.random.fork_rng(), recipe.eval_mode():
+            scored = recipe.evaluation(evaluator, sharded=False)
+        metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
+        text = metrics_json(metrics, {"outcomes": outcome_digits(scored)})
+        save_array(folder / "json.npy", np.frombuffer(text.encode(), np.uint8))
+
     path = Path(config["run_dir"]) / BEFORE
     if not resumes:
-        cached = Path(config["cache_dir"]) / "before" / f"{_key(recipe, evaluator, config)}.json"
-        if not cached.is_file():
-            log.info("scoring the start with evaluator %s (score_before=false skips this)", evaluator.name)
-            with torch.random.fork_rng(), recipe.eval_mode():
-                scored = recipe.evaluation(evaluator, sharded=False)
-            cached.parent.mkdir(parents=True, exist_ok=True)
-            metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
-            write_metrics_json(cached, metrics, {"outcomes": outcome_digits(scored)})
-        write_text(path, cached.read_text(encoding="utf-8"))
-    start: dict[str, dict[str, Any]] = read_json_object(path) if path.is_file() else {}
-    return start
+        arrays = cached_arrays(Path(config["cache_dir"]), "before", _key(recipe, evaluator, config), make)
+        write_text(path, arrays["json"].tobytes().decode())
+    return read_json_object(path) if path.is_file() else {}
 
 
 def _key(recipe: Recipe[Any], evaluator: Evaluator, config: Mapping[str, Any]) -> str:
