@@ -89,7 +89,7 @@ class ZipMembers:
         self.path, self._limit = path, UnpackLimit(path)
         try:
             self._archive = zipfile.ZipFile(path)
-        except (*DAMAGE, ValueError, NotImplementedError) as error:
+        except Exception as error:
             raise _damage(str(path), error) from error
         self.names = self._archive.namelist()
         repeated = [name for name, count in Counter(self.names).items() if count > 1]
@@ -106,7 +106,7 @@ class ZipMembers:
         location = f"{self.path}:{name}"
         try:
             member = self._archive.open(name)
-        except (*DAMAGE, RuntimeError, NotImplementedError) as error:  # encrypted, or another compression
+        except Exception as error:  # encrypted, another compression, or a position outside the file
             raise _damage(location, error) from error
         with member:
             file = _unpacked(member, location, self._limit)

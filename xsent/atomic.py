@@ -130,16 +130,17 @@ def check_temporary_folder(path: Path) -> None:
 
 @contextmanager
 def explain_disk_error(path: Path) -> Iterator[None]:
-    """Add the path and the free bytes to an error about a full or broken disk that names no file."""
+    """Add the free bytes, and the path if it names no file, to an error about a full or broken disk."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (*FULL_DISK, errno.EIO) or error.filename is not None:
+        is_explained = "bytes are free" in str(error.strerror)
+        if is_explained or not (error.errno in FULL_DISK or (error.errno == errno.EIO and error.filename is None)):
             raise
         existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
         free = shutil.disk_usage(existing).free
         reason = f"{error.strerror} while it was written, {free:,} bytes are free; no partial file was left"
-        raise OSError(error.errno, reason, str(path)) from error
+        raise OSError(error.errno, reason, error.filename or str(path)) from error
 
 
 def _move_back(earlier: Path, path: Path) -> None:

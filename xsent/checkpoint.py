@@ -130,7 +130,8 @@ def _copy_previous(path: Path, digest: str) -> None:
         except OSError:  # a file system without hard links
             shutil.copyfile(path, temporary)
         # Written before the rename, with the digest of the copy there, as in `save_checkpoint`.
-        write_text(hash_file(copy), "\n".join([digest, *_recorded_digests(copy)[:1]]) + "\n")
+        digests = dict.fromkeys([digest, *_recorded_digests(copy)[:1]])
+        write_text(hash_file(copy), "\n".join(digests) + "\n")
 
 
 def _check_crc(path: Path) -> None:

@@ -44,6 +44,14 @@ KINDS: dict[str, Callable[[bytes, int, random.Random], bytes]] = {
 }
 
 
+def outcome(call: Callable[[], Any], *errors: type[Exception]) -> Any:
+    """What a call returns, or the exception of one of these types that it raises."""
+    try:
+        return call()
+    except errors as error:
+        return error
+
+
 def damages(count: int, *, seed: int = 0) -> list[Any]:
     """``count`` rows for ``pytest.mark.parametrize``, all kinds in turn, at positions drawn from the seed."""
     rng = random.Random(seed)
