@@ -32,7 +32,9 @@ SEAL = "sha256.json"
 
 
 def embeddings(folder: Path) -> list[Any]:
-    return np.array(EmbeddingStore(folder).vectors(TEXTS, LetterEncoder())).tolist()
+    encoder: Any = LetterEncoder()
+    vectors: list[Any] = EmbeddingStore(folder).vectors(TEXTS, encoder).tolist()
+    return vectors
 
 
 def tokens(folder: Path) -> list[Any]:
@@ -222,7 +224,7 @@ class Code:
         return os.system, ("touch /tmp/xsent-ran-code",)
 
 
-def saved(array: NDArray[Any]) -> bytes:
+def saved(array: NDArray[Any] | np.generic) -> bytes:
     file = io.BytesIO()
     np.save(file, array, allow_pickle=True)
     return file.getvalue()
@@ -264,13 +266,12 @@ def test_a_foreign_array_with_a_true_digest_is_made_again_and_runs_no_code(
     assert not Path("/tmp/xsent-ran-code").exists()
 
 
-@pytest.mark.parametrize(("name", "file"), ARRAYS)
+# A work folder accepts any arrays: the job that reads it knows their names.
+@pytest.mark.parametrize(("name", "file"), [row for row in ARRAYS if row[0] != "shard"])
 @pytest.mark.parametrize("change", ["gone", "renamed", "an array more"])
 def test_another_set_of_arrays_with_true_digests_is_made_again(
     name: str, file: str, change: str, stored: Callable[[str], Path], expected: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    if name == "shard":
-        pytest.skip("a work folder accepts any arrays: the job that reads it knows their names")
     folder = stored(name)
     if change == "an array more":
         shutil.copy(folder / file, folder / "more.npy")

@@ -230,8 +230,8 @@ def check_nothing_is_lost(name: str, folder: Path, prepared: Prepared) -> None:
     if name in UNITS:
         assert all(len(both) == 1 for both in states.values()), f"old and new files beside each other: {states}"
     if name == "checkpoint":
-        for file in folder.glob("*.ckpt"):
-            load_checkpoint(file)
+        for path in folder.glob("*.ckpt"):
+            load_checkpoint(path)
 
 
 def check_success(name: str, folder: Path, prepared: Prepared) -> None:
