@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xsent.atomic import atomic_path
-from xsent.data.stores.array_cache import cached_arrays
+from xsent.data.stores.array_cache import Layout, cached_arrays
 from xsent.jobs.checks import lock_path
 from xsent.locking import exclusive
 from xsent.strict_json import read_json_object
@@ -29,13 +29,13 @@ class WorkFolder:
 
     path: Path
 
-    def make(self, kind: str, number: int, write: Callable[[Path], None]) -> None:
-        """Call ``write`` with a folder to fill for the shard, unless an undamaged one exists.
+    def make(self, kind: str, number: int, write: Callable[[Path], None], *, layout: Layout | None = None) -> None:
+        """Call ``write`` with a folder to fill for the shard, unless an undamaged one of this layout exists.
 
         Raises:
             OSError: the disk is full; names the shard and the free bytes.
         """
-        cached_arrays(self.path, kind, _key(number), write)
+        cached_arrays(self.path, kind, _key(number), write, layout=layout)
 
     def array(self, kind: str, number: int, name: str) -> NDArray[np.generic]:
         """An array of a finished shard, memory-mapped read-only."""

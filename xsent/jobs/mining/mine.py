@@ -17,6 +17,7 @@ from xsent.array_file import save_array
 from xsent.atomic import atomic_write
 from xsent.batch import Embedder
 from xsent.config_checks import check_device
+from xsent.data.stores.array_cache import Layout
 from xsent.evaluation.search.exact import EXTRA, Candidates, Neighbours, collect_candidates, merge_candidates, rescore
 from xsent.evaluation.search.ivf import (
     InvertedFile,
@@ -129,16 +130,35 @@ class MiningJob:
             encode = partial(self._make, f"{side}-vectors", partial(self.encode, side))
             engine(encode, self._shards(side), f"encoding {side}")
         if not self.is_exact:
-            self.work.make("centroids", 0, self._write_centroids)
+            self.work.make("centroids", 0, self._write_centroids, layout=self._layout("centroids", 0))
             engine(partial(self._make, "target-cells", self.assign), self._shards("target"), "finding cells")
-            self.work.make("order", 0, self._write_order)
+            self.work.make("order", 0, self._write_order, layout=self._layout("order", 0))
             engine(partial(self._make, "arranged-vectors", self.arrange), self._shards("target"), "arranging by cell")
         engine(partial(self._make, "search", self.search), self._blocks("source"), "searching")
         engine(partial(self._make, "answer", self.answer), self._blocks("target"), "searching back")
         return self._select()
 
     def _make(self, kind: str, write: Callable[[int, Path], None], number: int) -> None:
-        self.work.make(kind, number, partial(write, number))
+        self.work.make(kind, number, partial(write, number), layout=self._layout(kind, number))
+
+    def _layout(self, kind: str, number: int) -> Layout:
+        """Types and shapes of the arrays of a shard."""
+        side = "source" if kind in ("source-vectors", "search") else "target"
+        per_shard = self._block(number) if kind in ("search", "answer") else self._shard(number)
+        rows, size = len(range(self.rows[side])[per_shard]), self.rows["target"]
+        vectors: Layout = {"vectors": (np.float32, (rows, self.dim))}
+        neighbours: Layout = {"scores": (np.float64, (rows, None)), "rows": (np.int64, (rows, None))}
+        layouts: dict[str, Layout] = {
+            "source-vectors": {**vectors, "empty": (np.bool_, (rows,))},
+            "target-vectors": {**vectors, "empty": (np.bool_, (rows,))},
+            "arranged-vectors": vectors,
+            "centroids": {"centroids": (np.float32, (None, self.dim))},
+            "target-cells": {"cell": (np.int64, (rows,))},
+            "order": {"order": (np.int64, (size,)), "starts": (np.int64, (None,))},
+            "search": {**neighbours, "back_scores": (np.float32, (size, None)), "back_rows": (np.int32, (size, None))},
+            "answer": neighbours,
+        }
+        return layouts[kind]
 
     def total_bytes(self) -> int:
         """Size of all shards without the text."""
