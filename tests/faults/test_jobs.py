@@ -12,6 +12,8 @@ import pytest
 
 from tests.faults.inject import contents
 from xsent.cli import main
+from xsent.config_checks import UsageError
+from xsent.recipes.encoder_folder import check_encoder_folder
 
 TEXT = "Das Haus ist rot und alt.\tThe house is red and old.\n"
 
@@ -297,3 +299,29 @@ def test_two_outputs_of_one_name_are_refused(command: str, folder: Path, caplog:
     os.link(folder / "a", folder / "b")
     message = refused(command.split(), caplog)
     assert message.endswith("expected different files to read and write, found two outputs of this name")
+
+
+# ---- the folder of save_encoder
+
+
+@pytest.mark.parametrize("name", ["model", "./model", "other/../model", "link", "link/../model", "~/model"])
+def test_an_encoder_is_not_saved_over_the_one_that_is_trained(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "other").mkdir()
+    (folder / "model").mkdir()
+    (folder / "link").symlink_to("model")
+    monkeypatch.setenv("HOME", str(folder))
+    before = contents(folder)
+    with pytest.raises(UsageError, match=r"expected another folder than encoder\.path, which this run reads"):
+        check_encoder_folder(folder / "model", source=name)
+    assert contents(folder) == before
+
+
+def test_a_folder_of_the_user_beside_a_saved_encoder_stays(folder: Path) -> None:
+    (folder / "model.tmp").mkdir()
+    (folder / "model.tmp" / "thesis").write_text("years of work")
+    before = contents(folder)
+    with pytest.raises(FileExistsError, match="found thesis in it, nothing is deleted"):
+        check_encoder_folder(folder / "model")
+    assert contents(folder) == before

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import resource
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 
 import xsent
+from tests.child_processes import exit_code
 from tests.faults.inject import contents
 from tests.models.small import pair_transformer, small_encoder
 from xsent.batch import WordPair
@@ -347,6 +349,28 @@ def test_a_text_that_alone_needs_too_much_memory_is_named(
     with pytest.raises(RuntimeError, match=r"^small: not enough memory for row 17 alone, a text of \d+ tokens: "):
         encoder.encode(MANY, out=tmp_path / "vectors.npy")
     assert not list(tmp_path.iterdir())
+
+
+def _encode_in_little_memory() -> None:
+    encoder, small = small_encoder().eval(), small_encoder().eval()
+    texts = [f"w{row % 40} w{row * 7 % 40} " * 12 for row in range(8000)]
+    expected = small.encode(texts[:500])
+    messages: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger("xsent.models.batching").addHandler(handler)
+    encoder.cpu_token_budget = 10_000_000  # all texts in one batch
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 100 * 2**20, resource.RLIM_INFINITY))
+    vectors = encoder.encode(texts)
+    torch.testing.assert_close(vectors[:500], expected, rtol=0, atol=1e-6)
+    assert len(messages) == 1
+    assert "not enough memory for 8000 texts" in messages[0]
+
+
+@pytest.mark.exhaustive
+def test_a_process_with_little_memory_encodes_in_smaller_batches() -> None:
+    assert exit_code(_encode_in_little_memory) == 0
 
 
 def test_another_error_is_not_taken_for_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
