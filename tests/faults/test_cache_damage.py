@@ -11,7 +11,9 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,10 @@ from tests.text.noise.test_noiser import noiser
 from xsent.array_file import save_array
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.data.stores.tokens import noisy_texts, tokenize_once
+from xsent.evaluation.evaluator import Evaluation
 from xsent.jobs.work_folder import WorkFolder
 from xsent.paths import sha256
+from xsent.run.before import score_start
 
 SENTENCES = [f"this is sentence number {number}, which is before the next" for number in range(40)]
 SEAL = "sha256.json"
@@ -324,3 +328,36 @@ def test_what_a_kill_left_is_removed(
     (left / folder.name / FILES[name][0]).write_bytes(content)
     folder.with_suffix(".lock").write_bytes(b"")
     check_intact(name, folder.parent.parent, expected, caplog)
+
+
+# ---- figures before training
+
+
+class Start:
+    """A recipe with one figure before training; counts how often it is scored."""
+
+    encoder = SimpleNamespace(digest=lambda: "encoder")
+    eval_mode = staticmethod(nullcontext)
+    calls = 0
+
+    def evaluation(self, evaluator: Any, *, sharded: bool) -> Evaluation:
+        self.calls += 1
+        return Evaluation({"toy/accuracy": 12.5}, [])
+
+
+@pytest.mark.parametrize("damage", damages(18, seed=10))
+def test_damaged_figures_before_training_are_scored_again(
+    damage: Damage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    recipe: Any = Start()
+    evaluator: Any = SimpleNamespace(name="toy", digest=lambda: "sentences")
+    settings = {"evaluator": {}, "trainer": {"precision": 32}, "cache_dir": str(tmp_path / "cache")}
+    settings["run_dir"] = str(tmp_path / "run")
+    first = score_start(recipe, evaluator, settings, resumes=False)
+    assert first["metrics"] == {"test/toy/accuracy": 12.5}
+    (array,) = (tmp_path / "cache").rglob("*.npy")
+    damage.apply(array)
+    for _ in range(2):
+        assert score_start(recipe, evaluator, settings, resumes=False) == first
+    assert recipe.calls == 2
+    assert f"{array.parent}: json.npy is missing, truncated or altered; making it again" in caplog.text

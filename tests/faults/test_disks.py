@@ -38,6 +38,7 @@ from xsent.models.encoders.static import StaticEncoder
 from xsent.paths import sha256
 from xsent.recipes.encoder_folder import save_encoder
 from xsent.reporting.metrics import write_metrics_json
+from xsent.run import errors
 from xsent.run.errors import format_error
 
 MINI = StaticEncoder.load(name="mini", path=None)
@@ -102,20 +103,15 @@ def encoder(folder: Path, version: int) -> None:
 
 def command(*words: str) -> None:
     """Run ``xsent``; its error comes back as an exception."""
-    import xsent.run.errors as errors
-
     raised: list[Exception] = []
-    original = errors.format_error
 
     def record(error: Exception) -> str:
         raised.append(error)
-        return original(error)
+        return format_error(error)
 
-    errors.format_error = record
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(errors, "format_error", record)
         status = main(list(words))
-    finally:
-        errors.format_error = original
     if raised:
         assert status in (1, 2)
         raise raised[0]

@@ -88,6 +88,7 @@ def run_export(options: argparse.Namespace) -> None:
     check_targets(paths)
     check_packages(onnx=export_options.onnx)
     paths = [path.resolve() for path in paths]
+    embedder = load_embedder(config)  # before the card, which reads the checkpoint without a check of its digest
     source = encoder_source(options)
     if source is None:
         about = about_encoder(config["encoder"])
@@ -95,7 +96,6 @@ def run_export(options: argparse.Namespace) -> None:
         about = about_run(Path(source).expanduser())
     else:
         about = about_encoder({"name": Path(source).resolve().name, "path": source})
-    embedder = load_embedder(config)
     has_heads = isinstance(embedder, DisentangledEncoder)
     if options.language_head and not has_heads:
         raise ValueError("--language-head: only a run of dream, meat or oracle has heads")
