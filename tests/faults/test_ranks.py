@@ -46,7 +46,7 @@ def train_and_lose(rank: int, kill: Kill, folder: Path, overrides: list[str]) ->
     if os.environ["LOCAL_RANK"] == str(rank):
         train_and_die(kill, folder, overrides)
     sys.stderr = (folder / "errors.txt").open("w")
-    sys.exit(run_reporting(lambda: train_once(folder, overrides), interrupted=""))
+    sys.exit(run_reporting(lambda: train_once(folder, overrides), interrupted=str))
 
 
 LOSSES = [
@@ -99,7 +99,7 @@ def train_and_record(folder: Path, overrides: list[str], kill: Kill | None) -> N
     elif rank == "1" or "trainer=ddp_cpu" not in overrides:
         train_and_die(kill, folder, overrides)
     else:
-        sys.exit(run_reporting(lambda: train_once(folder, overrides), interrupted=""))
+        sys.exit(run_reporting(lambda: train_once(folder, overrides), interrupted=str))
 
 
 def take_recorded(folder: Path) -> dict[int, tuple[int, list[int]]]:
