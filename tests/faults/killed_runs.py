@@ -103,13 +103,26 @@ def make_data(folder: Path) -> Path:
 def unbroken(setup: Setup, data: Path) -> Path:
     """Run folder of the run without a kill."""
     folder = data / "unbroken" / "-".join(map(str, setup)).replace(" ", "-")
-    train(config("train", folder, *setup.overrides(data)))
+    complete(setup, folder, setup.overrides(data))
     return folder / "run"
+
+
+def complete(setup: Setup, folder: Path, overrides: list[str]) -> None:
+    """Train to the end; with workers in a child process, since a fork of this one, which has threads, can hang."""
+    if setup.workers:
+        assert exit_code(train_with_fork, folder, overrides) == 0
+    else:
+        train(config("train", folder, *overrides))
+
+
+def train_with_fork(folder: Path, overrides: list[str]) -> None:
+    """Train in this child process; workers are forked, as in a command."""
+    multiprocessing.set_start_method("fork", force=True)
+    train(config("train", folder, *overrides))
 
 
 def train_and_die(kill: Kill, folder: Path, overrides: list[str]) -> None:
     """Train; end this process as ``kill -9`` does at the given call."""
-    multiprocessing.set_start_method("fork", force=True)  # of workers, as in a command
     module, _, name = kill.target.partition(":")
     holder: Any = importlib.import_module(module)
     *classes, name = name.split(".")
@@ -129,7 +142,7 @@ def train_and_die(kill: Kill, folder: Path, overrides: list[str]) -> None:
         return result
 
     setattr(holder, name, counted)
-    train(config("train", folder, *overrides))
+    train_with_fork(folder, overrides)
 
 
 def resume(folder: Path) -> list[str]:
@@ -147,7 +160,7 @@ def assert_killed_run_ends_as_unbroken(
         if resume(folder):
             state = load_checkpoint(folder / "run/checkpoints/last.ckpt")
             last_steps.append(state["global_step"] - 1)
-    train(config("train", folder, *overrides, *resume(folder)))
+    complete(setup, folder, [*overrides, *resume(folder)])
     different = differences(folder / "run", expected)
     different += _lost_rows(folder / "run/metrics.csv", expected / "metrics.csv", last_steps)
     assert not different, f"{len(different)} differences:\n" + "\n".join(different[:20])

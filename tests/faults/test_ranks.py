@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -47,6 +48,29 @@ def train_and_lose(rank: int, kill: Kill, folder: Path, overrides: list[str]) ->
         train_and_die(kill, folder, overrides)
     sys.stderr = (folder / "errors.txt").open("w")
     sys.exit(run_reporting(lambda: train_once(folder, overrides), interrupted=str))
+
+
+LOSES_A_PROCESS = f"""
+import os, signal, sys
+from xsent.callbacks import Checkpoints
+from xsent.cli.train import train
+
+if os.environ.get("LOCAL_RANK") == "1":
+    Checkpoints._save = lambda *_: os.kill(os.getpid(), {int(signal.SIGKILL)})
+if __name__ == "__main__":
+    sys.exit(train(sys.argv[1:]))
+"""
+
+
+@pytest.mark.exhaustive
+def test_a_command_whose_second_process_is_killed_ends_with_status_1(tmp_path: Path, data: Path) -> None:
+    script = tmp_path / "lossy.py"
+    script.write_text(LOSES_A_PROCESS)
+    command = [sys.executable, str(script), *overrides_of("labse", data), f"run_dir={tmp_path / 'run'}"]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode == 1, process.stderr
+    assert LOST in process.stderr.splitlines()[-1]
+    assert not (tmp_path / "run/metrics.json").exists()
 
 
 LOSSES = [
