@@ -21,7 +21,8 @@ MODES = {"min": operator.lt, "max": operator.gt}
 class Checkpoints(Checkpoint):
     """Saves ``last.ckpt`` every ``every_n_batches`` and after each epoch, ``best.ckpt`` when the metric improves.
 
-    After SIGTERM it saves ``last.ckpt`` at the end of the batch and raises ``Terminated``, on all ranks.
+    After SIGTERM it saves ``last.ckpt`` at the end of the batch and raises ``Terminated`` before the next one, on all
+    ranks.
 
     Args:
         folder: of both files.
@@ -38,6 +39,7 @@ class Checkpoints(Checkpoint):
         self.mode = mode
         self.every_n_batches = every_n_batches
         self.best: float | None = None
+        self._is_terminated = False
 
     @property
     def state_key(self) -> str:
@@ -52,6 +54,12 @@ class Checkpoints(Checkpoint):
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         sigterm.defer(trainer.strategy.launcher)
 
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        if self._is_terminated:  # not at the end of the last batch: Lightning logs its values after that
+            raise sigterm.Terminated
+
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
@@ -61,10 +69,10 @@ class Checkpoints(Checkpoint):
         if batches % accumulated and not is_last:
             return  # a checkpoint has no accumulated gradients
         is_due = batches // self.every_n_batches > (batches - accumulated) // self.every_n_batches
-        is_terminated = trainer.strategy.reduce_boolean_decision(sigterm.received(), all=False)
-        if not is_last and (is_due or is_terminated):
+        self._is_terminated = trainer.strategy.reduce_boolean_decision(sigterm.received(), all=False)
+        if not is_last and (is_due or self._is_terminated):
             self._save(trainer, pl_module, self.folder / "last.ckpt")
-        if is_terminated:
+        if self._is_terminated and (is_last or trainer.should_stop):
             raise sigterm.Terminated
         if is_last:
             sigterm.raise_again()

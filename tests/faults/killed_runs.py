@@ -162,7 +162,7 @@ def assert_killed_run_ends_as_unbroken(
             last_steps.append(state["global_step"] - 1)
     complete(setup, folder, [*overrides, *resume(folder)])
     different = differences(folder / "run", expected)
-    different += _lost_rows(folder / "run/metrics.csv", expected / "metrics.csv", last_steps)
+    different += lost_rows(folder / "run/metrics.csv", expected / "metrics.csv", last_steps)
     assert not different, f"{len(different)} differences:\n" + "\n".join(different[:20])
 
 
@@ -197,11 +197,11 @@ def _read(folder: Path, name: str) -> object:
     if path.name == "config.yaml":
         return _without_run(yaml.safe_load(path.read_text()), folder)
     if path.name in ("metrics.csv", "report.html"):
-        return None  # for _lost_rows; made of the other files, with times
+        return None  # for lost_rows; made of the other files, with times
     return path.read_bytes()
 
 
-def _lost_rows(path: Path, expected: Path, last_steps: Sequence[int]) -> list[str]:
+def lost_rows(path: Path, expected: Path, last_steps: Sequence[int]) -> list[str]:
     """How two ``metrics.csv`` differ.
 
     Lightning logs a step after its checkpoint, so a kill in between loses rows of that step, and no others.

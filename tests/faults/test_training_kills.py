@@ -1,13 +1,32 @@
 """A training run that is killed anywhere and resumed ends with exactly the files of an unbroken run."""
 
+import signal
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.child_processes import exit_code
 from tests.faults.conftest import INJECTIONS
-from tests.faults.killed_runs import MANUAL, RECIPES, Kill, Setup, assert_killed_run_ends_as_unbroken, make_data
+from tests.faults.killed_runs import (
+    MANUAL,
+    RECIPES,
+    Kill,
+    Setup,
+    assert_killed_run_ends_as_unbroken,
+    complete,
+    differences,
+    lost_rows,
+    make_data,
+    unbroken,
+)
+from tests.faults.test_signals import Moment, send_at
+from tests.helpers import config
+from xsent.checkpoint import load_checkpoint
+from xsent.run import train
+from xsent.run.errors import run_reporting
 
 STEP = "xsent.recipes.base:Recipe.count_batch"  # the end of a training step
 SAVE = "xsent.callbacks:Checkpoints._save"
@@ -128,12 +147,13 @@ def test_a_run_killed_while_it_saves_mines_or_writes_results_ends_as_an_unbroken
 
 
 IN_SHORT_FORM = ("paraphrase", "divergence")
-
-
-@pytest.mark.parametrize(
+each_recipe = pytest.mark.parametrize(
     "recipe",
     [pytest.param(name, marks=[] if name in IN_SHORT_FORM else pytest.mark.exhaustive) for name in RECIPES],
 )
+
+
+@each_recipe
 def test_a_run_killed_again_and_again_ends_as_an_unbroken_run(
     recipe: str, tmp_path: Path, data: Path, record_property: Callable[[str, object], None]
 ) -> None:
@@ -141,3 +161,29 @@ def test_a_run_killed_again_and_again_ends_as_an_unbroken_run(
     moments = ("between two saves", "at the end of the first epoch", "in the first batch", "after the first save")
     record_property(INJECTIONS, len(moments))
     assert_killed_run_ends_as_unbroken(Setup(recipe), [MOMENTS[name] for name in moments], tmp_path, data)
+
+
+def train_and_terminate(folder: Path, overrides: list[str]) -> None:
+    """Train; SIGTERM arrives in the first batch."""
+    send_at(Moment("xsent.recipes.base.Recipe.count_batch"), signal.SIGTERM)
+    sys.exit(run_reporting(lambda: train(config("train", folder, *overrides)), interrupted=str))
+
+
+TERMINATED = [Setup(name) for name in RECIPES] + [Setup(name, accumulated=2) for name in AUTOMATIC]
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        pytest.param(setup, id=f"{setup.recipe}-{setup.accumulated}", marks=[pytest.mark.exhaustive] * (number > 0))
+        for number, setup in enumerate(reversed(TERMINATED))
+    ],
+)
+def test_a_terminated_run_ends_as_an_unbroken_run_with_all_curves(setup: Setup, tmp_path: Path, data: Path) -> None:
+    expected = unbroken(setup, data)
+    assert exit_code(train_and_terminate, tmp_path, setup.overrides(data)) == 143
+    last = load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")
+    assert last["xsent"]["batches_seen"] == setup.accumulated  # after the optimizer's step
+    complete(setup, tmp_path, [*setup.overrides(data), "ckpt_path=last"])
+    assert differences(tmp_path / "run", expected) == []
+    assert lost_rows(tmp_path / "run/metrics.csv", expected / "metrics.csv", []) == []
