@@ -23,7 +23,7 @@ from xsent.config_checks import UsageError
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
 from xsent.run.config.checks import check_machine
-from xsent.run.config.compose import compose_config, override, plain, register_resolvers, without_hydra
+from xsent.run.config.compose import check_hydra, compose_config, override, plain, register_resolvers, without_hydra
 from xsent.run.config.override_errors import explain_override_error
 from xsent.run.errors import format_error, run_reporting
 from xsent.run.start import Command, first_missing, grid_command, log_to_screen, read_command, remove_unstarted
@@ -172,7 +172,11 @@ def _grid_config(app: Hydra, program: str, overrides: Sequence[str]) -> DictConf
         )
 
     try:
-        return compose(overrides)
+        cfg = compose(overrides)
+        check_hydra(cfg)
+        return cfg
+    except UsageError:
+        raise
     except Exception as error:
         message = explain_override_error(error, overrides, lambda others: without_hydra(compose(others)))
         raise UsageError(message) from error

@@ -21,7 +21,7 @@ from xsent.run.config.build import check_keys
 from xsent.run.config.checks import check_types
 from xsent.run.config.override_errors import explain_override_error, explain_value_error
 from xsent.run.config.overrides import check_overrides, hydra_context
-from xsent.run.config.registry import LOAD_ENCODER, check_targets
+from xsent.run.config.registry import KINDS, LOAD_ENCODER, check_targets
 
 # Keys that do not decide what a run learns: where caches are, and how many processes prepare the data.
 NO_EFFECT = {"cache_dir", "num_workers", "noise_workers"}
@@ -86,13 +86,26 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
     register_resolvers()
     check_overrides(name, overrides)
     with hydra_context():
-        return _compose(name, overrides, return_hydra_config=True)
+        cfg = _compose(name, overrides, return_hydra_config=True)
+    check_hydra(cfg)
+    return cfg
+
+
+def check_hydra(cfg: DictConfig) -> None:
+    """Raise ``UsageError`` if the node ``hydra`` has Hydra build what is not registered."""
+    hydra = cfg.hydra
+    for part in KINDS["hydra"].parts:
+        if hydra.get(part) is not None:
+            check_targets({part: OmegaConf.to_container(hydra[part], resolve=True)}, "hydra", "hydra")
+    for part in ("job_logging", "hydra_logging"):  # Python's logging builds the classes in them
+        if surplus := sorted(set(hydra.get(part) or {}) - {"version", "root", "disable_existing_loggers"}):
+            raise UsageError(f"hydra.{part}.{surplus[0]}: expected hydra/{part}=none, because xsent writes the log")
 
 
 def _compose(name: str, overrides: Sequence[str], *, listed: str = "", **options: bool) -> DictConfig:
     try:
         return compose(name, list(overrides), **options)
-    except (HydraException, OmegaConfBaseException, ValueError) as error:
+    except (HydraException, OmegaConfBaseException, ValueError, yaml.YAMLError) as error:
         message = explain_override_error(error, overrides, lambda others: compose(name, [*others]), listed=listed)
         raise UsageError(message) from error
 

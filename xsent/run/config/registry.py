@@ -49,6 +49,18 @@ KINDS = {
             "maker": "maker",
         }
     ),
+    # ---- what Hydra builds for a grid
+    "hydra": Kind(parts={"callbacks": "grid callbacks", "launcher": "launcher", "sweeper": "sweeper"}),
+    "grid callbacks": Kind(parts={"*": "grid callback"}),
+    "grid callback": Kind(("xsent.sweeps.grid.GridReport", "xsent.sweeps.study.StudyReport")),
+    "launcher": Kind(
+        (
+            "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
+            "hydra_plugins.hydra_submitit_launcher.submitit_launcher.LocalLauncher",
+            "hydra_plugins.hydra_submitit_launcher.submitit_launcher.SlurmLauncher",
+        )
+    ),
+    "sweeper": Kind(("hydra._internal.core_plugins.basic_sweeper.BasicSweeper",)),
     # ---- encoders and recipes
     "encoder": Kind(ENCODERS),
     "encoder or run": Kind((*ENCODERS, LOAD_ENCODER)),
