@@ -185,7 +185,12 @@ def test_registered_parts_of_the_recipe_are_not_built(
 ) -> None:
     built: list[Any] = []
     construct = build._construct
-    monkeypatch.setattr(build, "_construct", lambda node: (built.append(node), construct(node))[1])
+
+    def recorded(node: Any) -> Any:
+        built.append(node)
+        return construct(node)
+
+    monkeypatch.setattr(build, "_construct", recorded)
     kind = KINDS["recipe"].parts[part]
     checkpoint["xsent"]["config"]["recipe"][part] = {"_target_": KINDS[kind].targets[0], "_partial_": True}
     xsent.load_encoder(saved(checkpoint, tmp_path))
