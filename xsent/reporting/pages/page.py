@@ -63,7 +63,7 @@ def write_page(path: Path, *, title: str, kind: str, summary: Markup, sections: 
     parts = [_render(section) for section in sections if section is not None]
     has_charts = any(part["blocks"] for part in parts)
     scripts = [script, vega()] if has_charts else [script]
-    blocks = {"vega": _pack(vega())} if has_charts else {}
+    blocks = {"vega": _packed_vega()} if has_charts else {}
     sizes = [len(part["html"]) + sum(map(len, part["blocks"].values())) for part in parts]
     limit = MAX_BYTES - len(script) - len(style) - sum(map(len, blocks.values()))
     while sum(sizes) > limit:
@@ -83,7 +83,7 @@ def write_page(path: Path, *, title: str, kind: str, summary: Markup, sections: 
         sections=parts,
         blocks=blocks,
     )
-    write_text(path, text)
+    write_text(path, _encode(text).decode())
     log.info("%s: %.1f MB", path, path.stat().st_size / 1e6)
     return path
 
@@ -114,7 +114,12 @@ def macro(name: str, *arguments: object) -> Markup:
 
 def _pack(content: str) -> str:
     """Gzip and Base64: small, the same on every call, and free of characters that HTML would interpret."""
-    return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(_encode(content), mtime=0)).decode("ascii")
+
+
+def _encode(text: str) -> bytes:
+    """UTF-8; half a surrogate pair, such as a byte of a folder's name that is not UTF-8, becomes a question mark."""
+    return text.encode("utf-8", "replace")
 
 
 @cache
@@ -132,6 +137,11 @@ def vega() -> str:
     except OSError as error:
         log.debug("%s: not cached: %s", path, error)
     return bundle
+
+
+@cache
+def _packed_vega() -> str:
+    return _pack(vega())
 
 
 def _template_source(name: str) -> str:

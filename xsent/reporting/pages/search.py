@@ -116,7 +116,14 @@ def best_trial(trials: Sequence[StudyTrial], *, is_max: bool) -> StudyTrial | No
 
 
 def short_labels(names: Sequence[str]) -> dict[str, str]:
-    """Label of each dotted name: as few of its last parts as tell all names apart."""
+    """Label of each dotted name: as few of its last parts as tell all names apart.
+
+    Charts group by labels in JavaScript objects, in which ``__proto__`` is no key.
+    """
+    return {name: label.replace("__proto__", "__proto\u200b__") for name, label in _short_labels(names).items()}
+
+
+def _short_labels(names: Sequence[str]) -> dict[str, str]:
     for count in range(1, 1 + max((name.count(".") for name in names), default=0)):
         labels = {name: ".".join(name.split(".")[-count:]) for name in names}
         if len(set(labels.values())) == len(names):
