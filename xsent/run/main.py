@@ -131,8 +131,8 @@ def _run_grid(program: str, overrides: Sequence[str], task: Task) -> None:
         try:
             return task(grid_command(program, cfg))
         except Exception as error:
-            if sigterm.received():
-                raise
+            if sigterm.received():  # Hydra would go on with the next run
+                raise sigterm.Terminated from error
             log.warning("this run failed: %s", format_error(error))
             return Failure(format_error(error), isinstance(error, UsageError))
 

@@ -57,8 +57,8 @@ def run_cell(cfg: DictConfig) -> float | None:
     try:
         cell |= _train_and_score(cfg, config)
     except Exception as error:
-        if sigterm.received():
-            raise
+        if sigterm.received():  # Hydra would go on with the next cell
+            raise sigterm.Terminated from error
         log.warning("cell %s %s %s failed: %s", *cell.values(), format_error(error))
         cell["error"] = format_error(error)
     write_text(Path(config["run_dir"]) / CELL, json.dumps(cell, indent=1))
