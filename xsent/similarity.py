@@ -38,8 +38,8 @@ class NotFiniteError(FloatingPointError):
 
     def __init__(self, name: str, row: int, text: str | None = None) -> None:
         self.name, self.row = name, row
-        shown = "" if text is None else f" ({text[:40]!r})"
-        super().__init__(f"{name}: the vector of row {row}{shown} is not finite; {ADVICE}")
+        excerpt = "" if text is None else f" ({text[:40]!r})"
+        super().__init__(f"{name}: the vector of row {row}{excerpt} is not finite; {ADVICE}")
 
     def at(self, location: str) -> FloatingPointError:
         """The same error with the position of the text, e.g. ``text.de:18``, instead of its row."""

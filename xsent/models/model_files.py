@@ -125,10 +125,10 @@ def check_sums(folder: Path) -> None:
             raise ValueError(
                 f"{folder / SUMS}:{number}: expected a SHA-256 and the name of a file, found {line[:80]!r}"
             )
-        found = sha256(folder / name) if (folder / name).is_file() else "no file"
-        if found != digest:
+        actual = sha256(folder / name) if (folder / name).is_file() else "no file"
+        if actual != digest:
             raise ValueError(
-                f"{folder / name}: truncated or altered: expected sha256 {digest}, found {found}; {advice}"
+                f"{folder / name}: truncated or altered: expected sha256 {digest}, found {actual}; {advice}"
             )
 
 

@@ -109,8 +109,8 @@ def check_folder(
         answer = json.loads(process.stdout.splitlines()[-1])
         worst_rows = {tool: (dict(answer[key]), limit) for tool, (key, limit) in tools.items()}
     except (IndexError, KeyError, TypeError, ValueError):
-        found = process.stdout[-80:]
-        raise ValueError(f"the exported folder cannot be used in a fresh process: it printed {found!r}") from None
+        printed = process.stdout[-80:]
+        raise ValueError(f"the exported folder cannot be used in a fresh process: it printed {printed!r}") from None
     for tool, (worst, limit) in worst_rows.items():
         if not worst["difference"] <= limit:
             raise ValueError(
