@@ -2,18 +2,22 @@
 
 import copy
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import yaml
 
 import xsent
 from tests.helpers import toy_bert
+from tests.reporting.test_model_card import CHECKED, EXPORTED, run_folder
 from xsent.checkpoint import save_checkpoint
 from xsent.cli.command_config import load_embedder
 from xsent.models.encoders.disentangled import DisentanglingHeads
+from xsent.reporting.model_card import about_run, model_card
 from xsent.run import load_config, load_judge
 from xsent.run.config import build
 from xsent.run.config.compose import check_same_config
@@ -388,3 +392,41 @@ def test_a_command_allows_it_by_one_option(command: str, allowed: list[str]) -> 
     assert load_config(command, allowed, encoder="run")["encoder"]["trust_remote_code"] is bool(allowed)
     hub = load_config(command, [*allowed, "encoder=minilm"])["encoder"]
     assert hub["trust_remote_code"] is bool(allowed)
+
+
+STRANGE_TEXTS = [
+    *(
+        "x\n---\nlicense: mit\n",
+        "!!python/object/apply:os.system ['id']",
+        "| a | b |\n| - | - |",
+        "a: b",
+        "'",
+        '"',
+        "{{ 7 * 7 }}",
+    ),
+    *(
+        "{% include '/etc/passwd' %}",
+        "*a",
+        "&a",
+        "[x](javascript:alert(1))",
+        "\u202e",
+        "# x\n",
+        "`",
+        "-",
+        "x\r\ny",
+        "@x",
+    ),
+]
+
+
+@pytest.mark.parametrize("text", STRANGE_TEXTS)
+def test_a_card_holds_strange_text_as_text(tmp_path: Path, text: str) -> None:
+    honest = model_card(EXPORTED, about_run(run_folder(tmp_path / "honest")), CHECKED)
+    card = model_card(EXPORTED, about_run(run_folder(tmp_path, name=text)), CHECKED)
+    before, fields, *_ = re.split(r"^---\n", card, flags=re.MULTILINE)
+    assert before == ""
+    expected = yaml.safe_load(re.split(r"^---\n", honest, flags=re.MULTILINE)[1])
+    front = yaml.safe_load(fields)
+    assert front.keys() - {"base_model"} == expected.keys() - {"base_model"}
+    assert front["license"] == expected["license"]
+    assert "{" not in text or text in card  # the template does not read it
