@@ -1,5 +1,6 @@
 """Base class of the data modules that recipes train on."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -164,4 +165,15 @@ class TrainingData(pl.LightningDataModule, ABC):
     def _loader(self, split: str, sampler: Sampler[Any]) -> DataLoader[Any]:
         dataset = BatchDataset(self.size(split), self.batches(split))
         # The sampler yields the rows of a complete batch, so nothing is collated.
-        return DataLoader(dataset, sampler=sampler, batch_size=None, num_workers=self.num_workers)
+        return DataLoader(
+            dataset,
+            sampler=sampler,
+            batch_size=None,
+            num_workers=self.num_workers,
+            worker_init_fn=_tokenize_in_one_thread,
+        )
+
+
+def _tokenize_in_one_thread(worker: int) -> None:
+    # A forked worker has no threads of the tokenizers library, and would wait for them without end.
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
