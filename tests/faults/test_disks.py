@@ -278,7 +278,7 @@ class Step:
 
     def _failing_open(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(file: Any, mode: str = "r", *rest: Any, **options: Any) -> Any:
-            if not isinstance(file, int) and set(mode) & set("wxa+"):
+            if not isinstance(file, int) and set(mode) & set("wxa"):
                 self._count(os.fspath(file), names_file=True)
             return function(file, mode, *rest, **options)
 
