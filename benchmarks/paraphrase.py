@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from tqdm import tqdm
 
-from xsent.atomic import atomic_write
 from xsent.data.sampling.labelled_splits import read_parts
+from xsent.files.atomic import atomic_write
 from xsent.run import build, load_config
 from xsent.run.config.build import build_evaluator
 from xsent.run.training import train_run

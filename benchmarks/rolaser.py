@@ -24,10 +24,10 @@ from typing import Any
 import torch
 
 from xsent import load_encoder
-from xsent.atomic import atomic_write
 from xsent.batch import Embedder
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.evaluation.evaluator import Evaluator
+from xsent.files.atomic import atomic_write
 from xsent.models.gradient_cache import embed_chunked
 from xsent.run import build, load_config
 from xsent.run.config.build import build_recipe

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import torch
 from lightning_fabric.plugins.io.checkpoint_io import CheckpointIO
 
-from xsent.atomic import atomic_path, write_text
+from xsent.files.atomic import atomic_path, write_text
 from xsent.paths import sha256
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.faults.inject import Damage, damages, outcome
-from xsent import archives
 from xsent.data.readers.lines import open_bytes, read_json, read_lines
 from xsent.data.readers.parallel import read_moses, read_opus_zip
 from xsent.data.readers.rejects import RejectLedger
+from xsent.files import archives
 
 LINES = [f"line {number} of äöü\n" for number in range(300)]
 TEXT = "".join(LINES).encode()

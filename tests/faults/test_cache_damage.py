@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from tests.data.stores.test_stores import TEXTS, LetterEncoder
 from tests.faults.inject import Damage, damages
 from tests.text.noise.test_noiser import noiser
-from xsent.array_file import save_array
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.data.stores.tokens import noisy_texts, tokenize_once
 from xsent.evaluation.evaluator import Evaluation
+from xsent.files.array_file import save_array
 from xsent.jobs.work_folder import WorkFolder
 from xsent.paths import sha256
 from xsent.run.before import score_start

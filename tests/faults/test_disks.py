@@ -27,12 +27,12 @@ from tests.faults.small_disk import mount_small_disk
 from tests.jobs.conftest import file_size_limit
 from tests.models.encoders.characters.test_static_characters import encoder_of
 from tests.text.noise.test_noiser import noiser
-from xsent.array_file import write_array
-from xsent.atomic import FULL_DISK, atomic_write, write_text
 from xsent.checkpoint import load_checkpoint, save_checkpoint
 from xsent.cli import main
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.data.stores.tokens import noisy_texts, tokenize_once
+from xsent.files.array_file import write_array
+from xsent.files.atomic import FULL_DISK, atomic_write, write_text
 from xsent.jobs.work_folder import WorkFolder
 from xsent.models.encoders.static import StaticEncoder
 from xsent.paths import sha256

@@ -109,7 +109,7 @@ JOBS = {
     "noise": ("noise a.txt -o out.txt --transform fing --workers 1", "out.txt"),
 }
 ENCODE = "xsent.models.encoders.base.Encoder.encode"
-WRITE = "xsent.atomic._sync"
+WRITE = "xsent.files.atomic._sync"
 MOMENTS = [
     *((job, "xsent.run.config.compose.plain", 1) for job in JOBS),
     *((job, WRITE, 1) for job in JOBS),

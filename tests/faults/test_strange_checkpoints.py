@@ -128,7 +128,12 @@ TARGETS: list[Any] = [
         "torch.hub.load",
         "hydra.utils.instantiate",
     ),
-    *("hydra.utils.call", "xsent.checkpoint.torch.load", "xsent.checkpoint.save_checkpoint", "xsent.atomic.write_text"),
+    *(
+        "hydra.utils.call",
+        "xsent.checkpoint.torch.load",
+        "xsent.checkpoint.save_checkpoint",
+        "xsent.files.atomic.write_text",
+    ),
     *("xsent.reporting.metrics.write_text", "xsent.data.stores.array_cache.shutil.rmtree", "xsent.run.build"),
     *("xsent.run.loading.load_encoder", "xsent.models.model_files.model_folder", "xsent.callbacks.Checkpoints"),
     *("xsent.models.encoders.static.StaticEncoder.save", "xsent.models.encoders.static.StaticEncoder.load.__func__"),

@@ -87,7 +87,7 @@ def test_what_is_registered_for_another_place_is_refused(kind: str) -> None:
 
 # ---- overrides and config files
 
-TARGETS = ["os.system", "xsent.atomic.write_text", "torch.load", "xsent.models.encoders.tiny.TinyEncoder.save"]
+TARGETS = ["os.system", "xsent.files.atomic.write_text", "torch.load", "xsent.models.encoders.tiny.TinyEncoder.save"]
 RUN = ["recipe=rolaser", "data=ugc", "data.root=FOLDER", "run_dir=run", "callbacks=default", "evaluator=ugc_heldout"]
 PLACES = [
     *("encoder", "recipe", "recipe.optimizer", "recipe.loss", "recipe.teacher", "recipe.scheduler", "recipe.weights"),
@@ -119,7 +119,7 @@ def test_a_config_with_a_strange_target_is_refused_before_anything_is_built(
     "override",
     [
         "recipe.loss._target_=os.system",
-        "encoder._target_=xsent.atomic.write_text",
+        "encoder._target_=xsent.files.atomic.write_text",
         "+encoder.x={_target_: os.system}",
         "recipe.optimizer={_target_: os.system, command: id}",
         "+callbacks.x={_target_: subprocess.Popen, args: id}",

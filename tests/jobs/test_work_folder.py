@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.jobs.conftest import file_size_limit
-from xsent.array_file import save_array
+from xsent.files.array_file import save_array
 from xsent.jobs.checks import check_free_space
 from xsent.jobs.work_folder import WorkFolder, open_work_folder
 from xsent.paths import sha256

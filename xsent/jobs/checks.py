@@ -7,7 +7,7 @@ import stat
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from xsent.atomic import check_replaceable
+from xsent.files.atomic import check_replaceable
 
 
 def check_input(path: Path) -> None:

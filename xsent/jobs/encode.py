@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from xsent import __version__
-from xsent.array_file import save_array, write_array
-from xsent.atomic import atomic_path
 from xsent.batch import Embedder, Precision
 from xsent.config_checks import check_boolean, check_choice, check_device, check_integer
 from xsent.data.readers.lines import valid_lines
+from xsent.files.array_file import save_array, write_array
+from xsent.files.atomic import atomic_path
 from xsent.jobs.checks import check_files, check_free_space, check_input
 from xsent.jobs.work_folder import WorkFolder, open_work_folder
 from xsent.similarity import NotFiniteError, check_finite, encoder_name

@@ -18,13 +18,13 @@ import torch
 from tqdm import tqdm
 
 from xsent import __version__
-from xsent.atomic import atomic_path, atomic_write, write_text
 from xsent.batch import Embedder
 from xsent.evaluation.mteb.compare import compare
 from xsent.evaluation.mteb.local_tasks import local_digest, local_task
 from xsent.evaluation.mteb.model import CachedEncoding, MtebModel, model_meta, numpy_encode
 from xsent.evaluation.mteb.task_data import folder_digest, hub_task, load_data, quiet_mteb
-from xsent.strict_json import read_json_object
+from xsent.files.atomic import atomic_path, atomic_write, write_text
+from xsent.files.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from xsent import __version__
-from xsent.atomic import write_text
+from xsent.files.atomic import write_text
 
 
 def write_summary(output: Path, content: Mapping[str, object]) -> None:

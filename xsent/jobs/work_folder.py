@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from xsent.atomic import atomic_path
 from xsent.data.stores.array_cache import Layout, cached_arrays
+from xsent.files.atomic import atomic_path
+from xsent.files.locking import exclusive
+from xsent.files.strict_json import read_json_object
 from xsent.jobs.checks import lock_path
-from xsent.locking import exclusive
-from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from xsent.atomic import atomic_folder, check_temporary_folder
 from xsent.config_checks import UsageError
+from xsent.files.atomic import atomic_folder, check_temporary_folder
 from xsent.models.encoders.base import Encoder
 
 LIST = "saved_files.json"  # names of all files of the folder

@@ -11,7 +11,7 @@ from typing import Any
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
-from xsent.atomic import atomic_write, write_text
+from xsent.files.atomic import atomic_write, write_text
 
 HEADER = ["step", "epoch", "name", "value"]
 

@@ -11,12 +11,12 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData, try_to_load_fr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import xsent
+from xsent.files.strict_json import read_json_object
 from xsent.languages import to_iso639_1, to_iso639_3
 from xsent.models.export.check import CheckedExport
 from xsent.paths import sha256
 from xsent.reporting.environment import environment
 from xsent.reporting.secrets import redact
-from xsent.strict_json import read_json_object
 
 # Method and source of each recipe, by its class.
 RECIPES = {

@@ -8,14 +8,14 @@ from typing import Any
 
 from rich.console import Console
 
-from xsent.atomic import write_text
 from xsent.evaluation.evaluator import Evaluation
+from xsent.files.atomic import write_text
+from xsent.files.strict_json import read_json_object
 from xsent.reporting.metrics import write_metrics_json
 from xsent.reporting.secrets import redact
 from xsent.reporting.tables.published import published_markdown, published_tables
 from xsent.reporting.tables.results import details_csv, grid, results_csv
 from xsent.reporting.tables.table import compact_table, markdown_table, terminal_table
-from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xsent.config_checks import UsageError, check_device
+from xsent.files.strict_json import read_json_object
 from xsent.run.config.compose import load_config, override
 from xsent.run.evaluation import evaluate_run, score
 from xsent.run.loading import load_encoder, load_model
 from xsent.run.start import read_command, started
 from xsent.run.training import train_run
-from xsent.strict_json import read_json_object
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from xsent.array_file import save_array
-from xsent.atomic import write_text
 from xsent.data.stores.array_cache import cached_arrays
 from xsent.evaluation.evaluator import Evaluator
+from xsent.files.array_file import save_array
+from xsent.files.atomic import write_text
+from xsent.files.strict_json import read_json_object
 from xsent.recipes.base import Recipe
 from xsent.reporting.metrics import metrics_json
 from xsent.reporting.run_outputs import outcome_digits
-from xsent.strict_json import read_json_object
 from xsent.version import __version__
 
 log = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from xsent import sigterm
-from xsent.atomic import write_text
 from xsent.config_checks import UsageError
+from xsent.files.atomic import write_text
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
 from xsent.run.config.checks import check_machine

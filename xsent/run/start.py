@@ -16,9 +16,9 @@ import yaml
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from xsent.atomic import write_text
 from xsent.config_checks import UsageError
-from xsent.locking import InUseError, exclusive
+from xsent.files.atomic import write_text
+from xsent.files.locking import InUseError, exclusive
 from xsent.reporting.secrets import redact
 from xsent.run.announce import announce
 from xsent.run.config.checks import check_machine

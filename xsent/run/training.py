@@ -58,12 +58,12 @@ def _train_run(config: dict[str, Any], data: TrainingData | None, stopper: RunSt
     start = time.perf_counter()
     import pytorch_lightning as pl
 
-    from xsent.atomic import write_text
     from xsent.callbacks import Checkpoints, EvaluateOnValidation
     from xsent.checkpoint import HashedCheckpointIO, load_checkpoint
     from xsent.data.stores.embeddings import EmbeddingStore
     from xsent.distributed import is_lost_connection, rank
     from xsent.evaluation.evaluator import Evaluation
+    from xsent.files.atomic import write_text
     from xsent.recipes.encoder_folder import check_encoder_folder
     from xsent.reporting.environment import environment
     from xsent.reporting.run_outputs import remove_outputs

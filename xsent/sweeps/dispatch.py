@@ -4,10 +4,10 @@ from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 
+from xsent.files.strict_json import read_json_object
 from xsent.run.single_run import train_in_subprocess
 from xsent.run.start import HAS_LOCK, Command, started
 from xsent.run.training import train_run
-from xsent.strict_json import read_json_object
 
 
 def train_or_sweep(command: Command) -> float | None:

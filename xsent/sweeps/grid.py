@@ -11,13 +11,13 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 from rich.console import Console
 
-from xsent.atomic import write_text
+from xsent.files.atomic import write_text
+from xsent.files.strict_json import read_json_object
 from xsent.reporting.pages.verdict import main_metrics
 from xsent.reporting.tables.results import metric_heading, same_row, value_cell
 from xsent.reporting.tables.table import markdown_table, terminal_table, text_row
 from xsent.run.main import Failure
 from xsent.run.start import read_record
-from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 

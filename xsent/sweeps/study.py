@@ -21,13 +21,13 @@ from omegaconf import DictConfig, OmegaConf
 
 import xsent
 from xsent import sigterm
-from xsent.atomic import write_text
+from xsent.files.atomic import write_text
+from xsent.files.strict_json import read_json_object
 from xsent.run.config.build import build, build_evaluator
 from xsent.run.config.compose import plain, without_keys
 from xsent.run.errors import format_error
 from xsent.run.evaluation import embed_spaces, report
 from xsent.run.loading import load_encoder
-from xsent.strict_json import read_json_object
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder

@@ -11,7 +11,7 @@ import pytest
 
 from xsent.data.test_sets.clsd import ClsdSet, read_clsd
 from xsent.data.test_sets.clsd_pivot import Pivot
-from xsent.jsonl_log import AppendOnly
+from xsent.files.jsonl_log import AppendOnly
 
 HEADER = "Index,French,German,de_adv1,de_adv2,fr_adv1,fr_adv2"
 VARIANT = "Index,French,German,de_adv1,fr_adv1"

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from xsent.array_file import save_array
+from xsent.files.array_file import save_array
 from xsent.jobs.mining.vectors import StoredVectors
 from xsent.jobs.work_folder import WorkFolder
 

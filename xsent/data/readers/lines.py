@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from xsent.archives import open_gzip
 from xsent.data.readers.rejects import RejectLedger
+from xsent.files.archives import open_gzip
+from xsent.files.strict_json import parse_json
 from xsent.languages import to_iso639_3
-from xsent.strict_json import parse_json
 from xsent.text.text_lines import numbered_lines
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from xsent.atomic import write_text
+from xsent.files.atomic import write_text
 
 log = logging.getLogger(__name__)
 

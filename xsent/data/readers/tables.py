@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
-from xsent.strict_json import parse_json
+from xsent.files.strict_json import parse_json
 from xsent.text.text_lines import numbered_lines
 
 log = logging.getLogger(__name__)

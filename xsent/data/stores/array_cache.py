@@ -12,7 +12,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from xsent.atomic import atomic_folder
+from xsent.files.atomic import atomic_folder
 from xsent.paths import sha256
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
-from xsent.array_file import save_array
 from xsent.batch import Tokenizer, Tokens
 from xsent.data.stores.array_cache import Layout, cached_arrays, store_key
+from xsent.files.array_file import save_array
 from xsent.text.noise import Noiser, noise_sentences
 
 log = logging.getLogger(__name__)

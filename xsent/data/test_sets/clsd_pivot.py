@@ -13,7 +13,7 @@ import torch
 
 from xsent.data.test_sets.clsd import ClsdSet, clsd_set, find_corpora, items_of, read_checked_rows
 from xsent.data.test_sets.clsd_files import LocatedRow
-from xsent.jsonl_log import AppendOnly
+from xsent.files.jsonl_log import AppendOnly
 from xsent.languages import to_iso639_3
 
 log = logging.getLogger(__name__)

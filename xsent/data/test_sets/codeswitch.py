@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from xsent.atomic import atomic_write
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.lines import select_available
 from xsent.data.readers.muse import dictionary_files, read_dictionary
 from xsent.data.readers.tatoeba import TestBitext
 from xsent.data.test_sets.heldout import HeldOut
+from xsent.files.atomic import atomic_write
 from xsent.text.codeswitch import CASINGS, switch_words
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from xsent.batch import WordPair
 from xsent.data.readers.divergences import DivergenceSet, WordCounts
 from xsent.data.readers.lines import read_lines
-from xsent.strict_json import parse_json
+from xsent.files.strict_json import parse_json
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from xsent.atomic import atomic_folder, check_temporary_folder
+from xsent.files.atomic import atomic_folder, check_temporary_folder
 from xsent.models.export.check import CheckedExport, CheckResult, check_folder, check_packages
 from xsent.models.export.hard_inputs import HARD_INPUTS
 from xsent.models.export.onnx_graph import write_onnx

@@ -19,8 +19,6 @@ import torch
 from tqdm import tqdm
 
 from xsent import __version__
-from xsent.array_file import save_array
-from xsent.atomic import atomic_write
 from xsent.batch import Judgement, PairJudge, WordPair
 from xsent.config_checks import check_choice, check_device, check_integer
 from xsent.evaluation.score_report import (
@@ -32,6 +30,8 @@ from xsent.evaluation.score_report import (
     lowest_rows,
     sample_rows,
 )
+from xsent.files.array_file import save_array
+from xsent.files.atomic import atomic_write
 from xsent.jobs.bitext_reader import BitextReader, Columns, Row, StreamedLedger, extend_names
 from xsent.jobs.checks import check_files, check_input
 from xsent.jobs.filtering.tokenize import Texts, Words, tokenize_chunks, tokenize_pairs

@@ -13,8 +13,6 @@ import torch
 from torch import Tensor
 
 from xsent import __version__
-from xsent.array_file import save_array
-from xsent.atomic import atomic_write
 from xsent.batch import Embedder
 from xsent.config_checks import check_device
 from xsent.data.stores.array_cache import Layout
@@ -28,6 +26,8 @@ from xsent.evaluation.search.ivf import (
 )
 from xsent.evaluation.search.margin import best_neighbours, search_width
 from xsent.evaluation.search.mining import MinedPairs, select_pairs
+from xsent.files.array_file import save_array
+from xsent.files.atomic import atomic_write
 from xsent.jobs.checks import check_files, check_free_space, check_input
 from xsent.jobs.mining.engines import Engine
 from xsent.jobs.mining.sentences import Sentences, read_sentences

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from xsent.array_file import save_array, write_array
 from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
+from xsent.files.array_file import save_array, write_array
 from xsent.jobs.work_folder import WorkFolder
 from xsent.text.text_lines import numbered_lines
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from xsent.atomic import atomic_write
 from xsent.config_checks import check_integer
 from xsent.data.readers.lines import open_bytes
 from xsent.data.readers.rejects import RejectLedger
+from xsent.files.atomic import atomic_write
 from xsent.jobs.checks import check_files, check_input
 from xsent.text.english.entities import NameCollector, Names
 from xsent.text.text_lines import numbered_lines

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xsent.atomic import atomic_write
 from xsent.data.test_sets.clsd_files import JSON_LINES
+from xsent.files.atomic import atomic_write
 from xsent.jobs.checks import check_files
 from xsent.jobs.summary import nest_counts, summary_path, versions, write_summary
 from xsent.jobs.synthesis.distract_inputs import Inputs

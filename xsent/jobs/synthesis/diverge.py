@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from xsent.atomic import atomic_write
 from xsent.batch import WordPair
+from xsent.files.atomic import atomic_write
 from xsent.jobs.checks import check_files, check_input
 from xsent.jobs.summary import nest_counts, summary_path, versions, write_summary
 from xsent.jobs.synthesis.seeds import SeedOptions, align, seeds_of_bitext

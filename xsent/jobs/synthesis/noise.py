@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from xsent.atomic import atomic_write_bytes
 from xsent.data.readers.lines import valid_lines
+from xsent.files.atomic import atomic_write_bytes
 from xsent.jobs.checks import check_files, check_input
 from xsent.text.multiprocess import worker_count
 from xsent.text.noise import MIX_ALL, Noiser

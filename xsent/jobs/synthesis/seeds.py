@@ -16,13 +16,13 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from xsent.array_file import save_array
 from xsent.batch import Embedder, WordPair
 from xsent.config_checks import check_choice, check_integer
 from xsent.data.readers.rejects import RejectLedger
 from xsent.data.stores.array_cache import cached_arrays, store_key
 from xsent.evaluation.search.exact import knn_both
 from xsent.evaluation.search.margin import MARGINS, margin_scores, mean_cosines
+from xsent.files.array_file import save_array
 from xsent.jobs.bitext_reader import BitextReader, Columns
 from xsent.languages import to_iso639_3
 from xsent.similarity import check_finite, encoder_name, pairwise_cos_sim

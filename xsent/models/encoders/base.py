@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from xsent.array_file import ArrayFile
 from xsent.batch import Tokens
+from xsent.files.array_file import ArrayFile
 from xsent.models.batching import flatten_ids, hash_tensors, longest_first, reordered_positions, run_batches
 from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder
 from xsent.similarity import check_finite

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from xsent.array_file import ArrayFile
 from xsent.batch import Parts, Precision
+from xsent.files.array_file import ArrayFile
 from xsent.models.batching import hash_tensors
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from xsent.array_file import ArrayFile
-from xsent.atomic import atomic_path
 from xsent.batch import Precision
 from xsent.config_checks import check_choice, check_device, check_integer, check_space
+from xsent.files.array_file import ArrayFile
+from xsent.files.atomic import atomic_path
 from xsent.similarity import check_finite, cos_sim, encoder_name, unit
 
 

@@ -12,9 +12,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from xsent.config_checks import check_integer
+from xsent.files.strict_json import read_json_object
 from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
 from xsent.models.unigram_tokenizer import train_unigram
-from xsent.strict_json import read_json_object
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from xsent.atomic import write_text
+from xsent.files.atomic import write_text
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from xsent.files.strict_json import read_json_object
 from xsent.reporting.metrics import HEADER
 from xsent.reporting.plots.embeddings import POINTS
 from xsent.reporting.secrets import MASK, redact
-from xsent.strict_json import read_json_object
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
 CURVES, DETAILS, OUTCOMES = "metrics.csv", "details.csv", "outcomes.json"

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from xsent.atomic import write_text
 from xsent.evaluation.charts import BoxPlot, Chart, Curve, Histogram, Scatter, Series
+from xsent.files.atomic import write_text
 from xsent.reporting.plots.canvas import COLOURS, MARKERS, Row, log_missing_glyphs, new_figure
 from xsent.reporting.plots.scatters import draw_scatter
 from xsent.reporting.tables.table import csv_text

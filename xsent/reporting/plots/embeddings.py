@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from xsent.atomic import write_text
+from xsent.files.atomic import write_text
 from xsent.reporting.plots.canvas import COLOURS, MARKERS, new_figure
 from xsent.reporting.plots.projections import METHODS, Array, Projection, project
 

@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from tqdm import tqdm
 
-from xsent.array_file import save_array
 from xsent.data.stores.array_cache import cached_arrays
+from xsent.files.array_file import save_array
 from xsent.similarity import unit
 
 log = logging.getLogger(__name__)

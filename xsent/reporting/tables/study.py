@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from xsent.atomic import write_text
+from xsent.files.atomic import write_text
 from xsent.reporting.tables.table import (
     Cell,
     Table,

@@ -14,7 +14,7 @@ import yaml
 from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 from optuna.trial import FrozenTrial
 
-from xsent.atomic import write_text
+from xsent.files.atomic import write_text
 from xsent.reporting.secrets import redact
 from xsent.sweeps.search.space import overrides_of
 from xsent.sweeps.search.storage import ERROR, PRUNED_AFTER, SearchStudy

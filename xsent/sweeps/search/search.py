@@ -16,12 +16,12 @@ from omegaconf.errors import OmegaConfBaseException
 from optuna.trial import FrozenTrial, TrialState
 
 from xsent.config_checks import UsageError
+from xsent.files.strict_json import read_json_object
 from xsent.run.config.checks import check_machine
 from xsent.run.evaluation import silence_libraries
 from xsent.run.single_run import CONFIG, train_in_subprocess
 from xsent.run.start import Command, logged
 from xsent.sigterm import Terminated
-from xsent.strict_json import read_json_object
 from xsent.sweeps.search.launchers import OUTPUT, Launcher, TrialProcess, build_launcher, share_threads
 from xsent.sweeps.search.options import Options, read_options
 from xsent.sweeps.search.results import Results, write_run_page

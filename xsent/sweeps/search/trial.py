@@ -22,11 +22,11 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from xsent import sigterm
+from xsent.files.strict_json import read_json_object
 from xsent.reporting.secrets import redact
 from xsent.run.errors import run_reporting
 from xsent.run.single_run import CONFIG, start_worker
 from xsent.run.start import RunInUseError
-from xsent.strict_json import read_json_object
 from xsent.sweeps.search.options import build_optuna
 from xsent.sweeps.search.storage import ERROR, PRUNED_AFTER, SEARCH, find_trial_id, latest_attempts, open_storage
 from xsent.sweeps.search.trial_config import data_key

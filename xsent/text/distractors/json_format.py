@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from xsent.strict_json import parse_json
+from xsent.files.strict_json import parse_json
 
 
 class DistractorRow(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from xsent.strict_json import parse_json
+from xsent.files.strict_json import parse_json
 from xsent.text.divergences.annotated_pair import SIDES, SOURCE, AnnotatedPair, opposite
 
 SEED = "seed"

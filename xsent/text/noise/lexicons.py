@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from xsent.strict_json import parse_json
+from xsent.files.strict_json import parse_json
 from xsent.text.noise.abbreviation_rules import Element, Rule, Rules, parse_rule, rule_words
 from xsent.text.noise.abbreviations import Abbreviations, Acronyms
 from xsent.text.noise.slang import Slang

@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 
 from xsent.config_checks import check_integer
+from xsent.files.strict_json import read_json_object
 from xsent.models.encoders.characters.character_ngrams import hashed_ngrams
 from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
-from xsent.strict_json import read_json_object
 
 MAX_SIZE = 100  # characters of an n-gram
 CHUNK = 1024  # sentences hashed together; arrays of some 40 bytes per character

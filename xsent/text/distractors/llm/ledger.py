@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from xsent.jsonl_log import AppendOnly
+from xsent.files.jsonl_log import AppendOnly
 from xsent.text.distractors.llm.budget import NO_USAGE, Usage, add_usage
 
 

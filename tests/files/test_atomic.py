@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from xsent.atomic import atomic_folder, atomic_path, atomic_write, atomic_write_bytes, explain_disk_error, write_text
+from xsent.files.atomic import (
+    atomic_folder,
+    atomic_path,
+    atomic_write,
+    atomic_write_bytes,
+    explain_disk_error,
+    write_text,
+)
 
 
 @pytest.mark.parametrize("open_target", [atomic_write, atomic_write_bytes, atomic_path])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xsent.jsonl_log import AppendOnly
+from xsent.files.jsonl_log import AppendOnly
 
 
 def test_records_are_read_in_the_order_of_adding(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from xsent.array_file import ArrayFile, write_array
+from xsent.files.array_file import ArrayFile, write_array
 
 
 def test_an_array_written_in_parts_reads_as_one(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Files: atomic writes, locks, arrays, archives, strict JSON, appended JSON lines."""
