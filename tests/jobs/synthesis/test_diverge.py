@@ -107,7 +107,7 @@ def write_bitext(path: Path, lines: int = 7) -> Path:
 def run(inputs: Path, output: Path, *overrides: str, **loaders: Any) -> DivergeSummary:
     config = load_config("diverge", [KINDS, "score_column=3", "origin_column=4", "filter.min_distance=12", *overrides])
     models = {"annotator": ByHand, "aligner": InOrder, "encoder": Vectors}
-    load = {"divergences": partial(build, config["divergences"])} | models | loaders
+    load = {"divergences": partial(build, config["divergences"], "divergences")} | models | loaders
     return diverge_file(
         find(inputs), output, load=load, options=options_from(config), config=config, work_dir=None, keep_work=False
     )
