@@ -73,6 +73,59 @@ def test_a_command_whose_second_process_is_killed_ends_with_status_1(tmp_path: P
     assert not (tmp_path / "run/metrics.json").exists()
 
 
+IS_TERMINATED = f"""
+import os, signal, sys
+from xsent.cli.train import train
+from xsent.recipes.labse import LabseRecipe
+
+def step(self, batch, batch_idx):
+    if self.batches_seen == 4 and os.environ.get("LOCAL_RANK", "0") == "0":
+        signals = {{"group": os.killpg, "first process": os.kill}}
+        signals[os.environ["RECEIVER"]](os.getpid(), {int(signal.SIGTERM)})
+    return original(self, batch, batch_idx)
+
+if "RECEIVER" in os.environ:
+    original, LabseRecipe.training_step = LabseRecipe.training_step, step
+if __name__ == "__main__":
+    sys.exit(train(sys.argv[1:]))
+"""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("receiver", ["group", "first process"])
+def test_a_terminated_command_of_two_processes_ends_with_status_143_and_is_resumed_exactly(
+    receiver: str, tmp_path: Path, data: Path
+) -> None:
+    script = tmp_path / "terminated.py"
+    script.write_text(IS_TERMINATED)
+    overrides = overrides_of("labse", data)
+    run_ranks(2, train_once, tmp_path / "unbroken", overrides)
+    folder = tmp_path / "stopped"
+
+    def start(*options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        folders = [f"run_dir={folder / 'run'}", f"cache_dir={folder / 'cache'}"]
+        return subprocess.run(
+            [sys.executable, str(script), *overrides, *folders, *options],
+            env={**os.environ, **variables},
+            start_new_session=True,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    stopped = start(RECEIVER=receiver)
+    assert stopped.returncode == 143, stopped.stderr
+    (line,) = [line for line in stopped.stderr.splitlines() if " ERROR " in line]
+    assert "terminated; " in line
+    assert (folder / "run/checkpoints/last.ckpt").is_file()
+    resumed = start("ckpt_path=last")
+    assert resumed.returncode == 0, resumed.stderr
+    for name in ("train.log", "command.yaml"):  # of commands, not of the function that the unbroken run called
+        (folder / "run" / name).unlink()
+    assert differences(folder / "run", tmp_path / "unbroken/run") == []
+
+
 LOSSES = [
     ("labse", 0, "between two saves"),
     ("paraphrase", 1, "between two saves"),  # the ranks encode different numbers of negatives
