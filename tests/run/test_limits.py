@@ -9,7 +9,8 @@ import torch
 
 from tests.helpers import config, state_of
 from tests.run.test_resume import RECIPES, WITH_BERT, overrides_of
-from xsent.checkpoint import load_checkpoint
+from xsent.checkpoint import load_checkpoint, save_checkpoint
+from xsent.config_checks import UsageError
 from xsent.run import train
 
 QUIET = "trainer.enable_progress_bar=false logger=csv"
@@ -73,3 +74,22 @@ def test_a_run_without_training_tests_the_start(tmp_path: Path, recipe: str, lim
     header = (tmp_path / "run/results.md").read_text().splitlines()[0]
     assert header.startswith("| test | ")
     assert ("before training" in header) == (not recipe.startswith("oracle"))
+
+
+def test_a_schedule_with_accumulated_gradients_ends_with_the_run(tmp_path: Path) -> None:
+    accumulated = ["trainer.accumulate_grad_batches=5", "trainer.max_epochs=2", "evaluator=none"]
+    schedule = "recipe.scheduler={_target_: xsent.recipes.schedules.linear_decay, _partial_: true, warmup_share: 0}"
+    train(config("train", tmp_path, *options("labse", tmp_path, *accumulated, schedule)))
+    (optimizer,) = load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")["optimizer_states"]
+    assert [group["lr"] for group in optimizer["param_groups"]] == [0]
+
+
+def test_a_checkpoint_of_an_earlier_version_is_not_resumed(tmp_path: Path) -> None:
+    overrides = options("labse", tmp_path, "trainer.max_epochs=1", "evaluator=none")
+    train(config("train", tmp_path, *overrides))
+    file = tmp_path / "run/checkpoints/last.ckpt"
+    checkpoint = load_checkpoint(file)
+    del checkpoint["xsent"]["start_digest"]
+    save_checkpoint(checkpoint, file)
+    with pytest.raises(UsageError, match="of an earlier version of xsent"):
+        train(config("train", tmp_path, *overrides, "ckpt_path=last"))

@@ -1,5 +1,6 @@
 """Base classes of recipes: optimizer and schedule, evaluation, exact resuming, stop at the first NaN."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -105,7 +106,13 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         """Load the parts of a checkpoint that ``prepare`` needs, such as a trained tokenizer."""
 
     def prepare_resume(self, state: Mapping[str, Any]) -> None:
-        """Take the state of the checkpoint to resume, so that ``prepare`` can check that it fits."""
+        """Take the state of the checkpoint to resume, so that ``prepare`` can check that it fits.
+
+        Raises:
+            UsageError: an earlier version of xsent saved it.
+        """
+        if "start_digest" not in state:
+            raise UsageError("the checkpoint to resume is of an earlier version of xsent: use it, or start a new run")
         self.start_digest = state["start_digest"]
 
     @classmethod
@@ -164,12 +171,13 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
 
     @property
     def total_steps(self) -> int:
-        """Training steps of the whole run, computed from the data instead of Lightning's loader."""
+        """Optimizer steps of the whole run, computed from the data instead of Lightning's loader."""
         limit = self.trainer.max_steps
         epochs = self.trainer.max_epochs
         if epochs is None or epochs < 0:
             return limit
-        steps = self.data.steps_per_epoch * epochs
+        # The last step of an epoch may have fewer accumulated gradients.
+        steps = math.ceil(self.data.steps_per_epoch / self.trainer.accumulate_grad_batches) * epochs
         return steps if limit < 0 else min(steps, limit)
 
     def check_finite(self, loss: Tensor, pairs: Pairs) -> None:
