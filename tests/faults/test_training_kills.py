@@ -71,7 +71,7 @@ OF_MINING = {
 }
 OF_OUTPUTS = {
     "before the start is scored": Kill("xsent.run.before:score_start", 1, "before"),
-    "after the start is scored": Kill("xsent.run.before:write_metrics_json", 1, "after"),
+    "after the start is scored": Kill("xsent.run.before:write_text", 1, "after"),
     "before best.ckpt is read": Kill("xsent.recipes.base:Recipe.load_state_dict", 1, "before"),
     "before the results": Kill("xsent.run.evaluation:report", 1, "before"),
     "after results.csv": Kill("xsent.reporting.run_outputs:write_text", 1, "after"),
