@@ -215,7 +215,15 @@ def train_and_wait(arguments: list[str], folder: str, connection: Connection) ->
     run_main(arguments, Path(folder), None, 0)
 
 
-@pytest.mark.parametrize("rival", ["new run", "resumed run", "evaluation", "page of both"])
+@pytest.mark.parametrize(
+    "rival",
+    [
+        "new run",
+        pytest.param("resumed run", marks=pytest.mark.exhaustive),
+        pytest.param("evaluation", marks=pytest.mark.exhaustive),
+        "page of both",
+    ],
+)
 def test_a_run_is_not_disturbed_by_a_rival(rival: str, training: list[str], tmp_path: Path) -> None:
     alone, folder = tmp_path / "alone", tmp_path / "first"
     for path in (alone, folder):
