@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 
 from xsent.batch import EmbeddedBatch, Embedder, Pairs, ParallelBatch, Tokenizer
 from xsent.data.modules.base import TrainingData
-from xsent.data.readers.tables import ColumnNames
+from xsent.data.readers.table_columns import ColumnNames
 from xsent.data.readers.tatoeba import TestBitext
 from xsent.data.sampling.batch_sampler import Rows, epoch_order
 from xsent.data.sampling.pair_table import (

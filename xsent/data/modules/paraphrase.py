@@ -14,7 +14,7 @@ from torch import Tensor
 from xsent.batch import Pairs, RankingBatch, Tokenizer
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.labelled import LabelledReader, LabelledRow
-from xsent.data.readers.tables import ColumnNames
+from xsent.data.readers.table_columns import ColumnNames
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import text_hashes
 from xsent.data.sampling.labelled_splits import check_shares, read_parts

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from xsent.config_checks import is_number
 from xsent.data.readers.lines import read_lines
 from xsent.data.readers.rejects import RejectLedger
-from xsent.data.readers.tables import LABELS, SUFFIXES, ColumnNames, Columns, is_label, read_table
+from xsent.data.readers.table_columns import LABELS, ColumnNames, Columns, is_label
+from xsent.data.readers.tables import SUFFIXES, read_table
 from xsent.languages import parse_language, to_iso639_3
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,8 @@ from typing import IO, Any, NamedTuple
 
 from xsent.data.readers.lines import check_aligned, existing_folder, open_bytes
 from xsent.data.readers.rejects import RejectLedger
-from xsent.data.readers.tables import ColumnNames, Columns, fields_wanted, read_table, record_cells
+from xsent.data.readers.table_columns import ColumnNames, Columns
+from xsent.data.readers.tables import fields_wanted, read_table, record_cells
 from xsent.files.archives import ZipMembers
 from xsent.languages import to_iso639_3
 from xsent.text.text_lines import numbered_lines
