@@ -268,7 +268,8 @@ def test_a_trial_whose_process_was_stopped_is_started_again(
 
 
 def test_a_training_in_a_subprocess_gets_the_signal_and_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import signal, sys; signal.signal(15, lambda *_: sys.exit(143)); print(flush=True); signal.pause()"
+    # Blocked and waited for, so that the signal cannot arrive before the wait and be missed.
+    code = "import signal, sys; signal.pthread_sigmask(0, {15}); print(flush=True); signal.sigwait({15}); sys.exit(143)"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
@@ -385,9 +386,8 @@ def fork_and_end() -> None:
     with sigterm.raise_terminated():
         child = os.fork()
         if child == 0:
-            signal.pause()
+            os.kill(os.getpid(), signal.SIGTERM)
             os._exit(0)
-        os.kill(child, signal.SIGTERM)
         _, status = os.waitpid(child, 0)
     sys.exit(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
 
