@@ -1,3 +1,4 @@
+import pickle
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -103,6 +104,18 @@ def test_vector_batches_hold_the_vectors_of_the_pairs_they_name_and_held_out_one
             torch.testing.assert_close(batch.source, Letters().encode([sources[row] for row in rows]))
             torch.testing.assert_close(batch.target, Letters().encode([targets[row] for row in rows]))
         assert split == "train" or seen == list(range(len(sources)))
+
+
+@pytest.mark.parametrize("is_embedded", [False, True])
+def test_workers_that_are_not_forked_get_the_same_batches(tmp_path: Path, is_embedded: bool) -> None:
+    data = read(cache_dir=str(tmp_path))
+    if is_embedded:
+        data.embed(Letters(), EmbeddingStore(tmp_path))
+    else:
+        data.tokenize(Letters())
+    make = data.batches("train")
+    rows = np.array([3, 1, 2])
+    torch.testing.assert_close(pickle.loads(pickle.dumps(make))(rows, 0), make(rows, 0))
 
 
 def test_the_loader_starts_where_the_recipe_says(tmp_path: Path) -> None:

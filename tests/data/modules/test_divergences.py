@@ -1,5 +1,6 @@
 """Divergences as training items: read, split by seed, sampled by scheme, labelled."""
 
+import pickle
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_ranked_items_hold_the_finer_pairs_first_and_then_the_coarser(tmp_path: 
     # The label of the changed words, of the coarser pairs alone: [CLS] O CHA [SEP] CHA O [SEP].
     assert (batch.token_labels[:4] == IGNORED).all()
     assert batch.token_labels[4].tolist() == [IGNORED, 0, 1, IGNORED, 1, 0, IGNORED]
+
+
+def test_workers_that_are_not_forked_get_the_same_batches(tmp_path: Path) -> None:
+    module = data(write(tmp_path / "d.jsonl"))
+    module.tokenize(OnePiecePerWord())
+    make = module.batches("train")
+    torch.testing.assert_close(pickle.loads(pickle.dumps(make))(np.array([1]), 0), make(np.array([1]), 0))
 
 
 def test_each_scheme_has_as_many_items_as_the_paper_says(tmp_path: Path) -> None:

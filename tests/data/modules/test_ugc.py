@@ -1,5 +1,6 @@
 """Clean sentences as noisy batches: split by content, noise by content, the teacher's vectors beside them."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,14 @@ def ready(data: UgcData, tmp_path: Path) -> UgcData:
     data.embed(tiny(), EmbeddingStore(tmp_path / "cache"))
     data.tokenize(tiny())
     return data
+
+
+@pytest.mark.parametrize("redraw", ["true", "false"])
+def test_workers_that_are_not_forked_get_the_same_batches(tmp_path: Path, redraw: str) -> None:
+    data = ready(data_of(tmp_path, toy_sentences(tmp_path / "data"), f"data.redraw={redraw}"), tmp_path)
+    make = data.batches("train")
+    rows = np.array([3, 1, 2])
+    torch.testing.assert_close(pickle.loads(pickle.dumps(make))(rows, 1), make(rows, 1))
 
 
 def texts_of(ids: Any, mask: Any) -> list[tuple[int, ...]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
 from xsent.batch import EmbeddedBatch, Embedder, Pairs, ParallelBatch, Tokenizer
@@ -30,10 +31,12 @@ from xsent.data.sampling.pair_table import (
     without_unused,
 )
 from xsent.data.stores.embeddings import EmbeddingStore
-from xsent.data.stores.tokens import tokenize_once
+from xsent.data.stores.tokens import TokenStore, tokenize_once
 from xsent.languages import parse_language, to_iso639_3
 
 log = logging.getLogger(__name__)
+
+Fetch = Callable[[Rows, Rows, Pairs], ParallelBatch | EmbeddedBatch]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,7 +62,7 @@ class BitextData(TrainingData):
     texts: list[str] = field(init=False, default_factory=list)  # distinct; `splits` refer to them by number
     splits: dict[str, Columns] = field(init=False, default_factory=dict)
     # Makes a batch from the numbers of the two sides' texts and the labels of the pairs.
-    _fetch: Callable[[Rows, Rows, Pairs], ParallelBatch | EmbeddedBatch] | None = field(init=False, default=None)
+    _fetch: Fetch | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -191,14 +194,12 @@ class BitextData(TrainingData):
     def tokenize(self, tokenizer: Tokenizer) -> None:
         """Make batches of token ids (``ParallelBatch``); every text is tokenised once."""
         store = tokenize_once(self.texts, tokenizer, Path(self.cache_dir))
-        self._fetch = lambda source, target, pairs: ParallelBatch(store.tokens(source), store.tokens(target), pairs)
+        self._fetch = partial(_token_batch, store)
 
     def embed(self, embedder: Embedder, store: EmbeddingStore) -> None:
         """Make batches of a frozen encoder's vectors (``EmbeddedBatch``); every text is embedded once."""
         vectors = store.vectors(self.texts, embedder)
-        self._fetch = lambda source, target, pairs: EmbeddedBatch(
-            torch.from_numpy(vectors[source]), torch.from_numpy(vectors[target]), pairs
-        )
+        self._fetch = partial(_embedded_batch, vectors)
 
     def size(self, split: str) -> int:
         return len(self.splits[split].source)
@@ -213,13 +214,25 @@ class BitextData(TrainingData):
         fetch, columns = self._fetch, self.splits[split]
         if fetch is None:
             raise RuntimeError("call tokenize() or embed() before asking for batches")
-        group = groups(columns)
+        return partial(_labelled_batch, fetch, columns, groups(columns))
 
-        def batch(rows: Rows, epoch: int) -> ParallelBatch | EmbeddedBatch:
-            labels = (np.asarray(rows), group[rows], columns.source_lang[rows], columns.target_lang[rows])
-            return fetch(columns.source[rows], columns.target[rows], Pairs(*map(torch.from_numpy, labels)))
 
-        return batch
+# With `partial` these can be sent to workers that are not forked (macOS, Windows); a lambda cannot.
+
+
+def _token_batch(store: TokenStore, source: Rows, target: Rows, pairs: Pairs) -> ParallelBatch:
+    return ParallelBatch(store.tokens(source), store.tokens(target), pairs)
+
+
+def _embedded_batch(vectors: NDArray[np.float32], source: Rows, target: Rows, pairs: Pairs) -> EmbeddedBatch:
+    return EmbeddedBatch(torch.from_numpy(vectors[source]), torch.from_numpy(vectors[target]), pairs)
+
+
+def _labelled_batch(
+    fetch: Fetch, columns: Columns, group: Rows, rows: Rows, epoch: int
+) -> ParallelBatch | EmbeddedBatch:
+    labels = (np.asarray(rows), group[rows], columns.source_lang[rows], columns.target_lang[rows])
+    return fetch(columns.source[rows], columns.target[rows], Pairs(*map(torch.from_numpy, labels)))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -4,6 +4,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,20 +146,27 @@ class UgcData(TrainingData):
         tokenizer, standard, copy, teacher = self._tokenizer, self._standard, self._noisy, self._teacher
         if tokenizer is None or standard is None or copy is None or teacher is None:
             raise RuntimeError("call tokenize() and embed() before asking for batches")
-        numbers = self.splits[split]
+        return partial(self._batch, split, tokenizer, standard, copy, teacher)
 
-        def batch(rows: Rows, epoch: int) -> DistillationBatch:
-            texts = numbers[rows]
-            if self.redraw and split == "train":
-                redrawn = self._make_noisy(self.noise.with_seed(self.noise.seed + epoch), texts)
-                noisy = store_of(tokenizer.tokenize(redrawn)).tokens(np.arange(len(texts)))
-            else:
-                noisy = copy.tokens(rows if self.redraw else texts)
-            number, lang = torch.from_numpy(texts), torch.from_numpy(self._table.lang[texts])
-            pairs = Pairs(number, number, lang, lang)
-            return DistillationBatch(standard.tokens(texts), noisy, torch.from_numpy(teacher[texts]), pairs)
-
-        return batch
+    def _batch(
+        self,
+        split: str,
+        tokenizer: Tokenizer,
+        standard: TokenStore,
+        copy: TokenStore,
+        teacher: Any,
+        rows: Rows,
+        epoch: int,
+    ) -> DistillationBatch:
+        texts = self.splits[split][rows]
+        if self.redraw and split == "train":
+            redrawn = self._make_noisy(self.noise.with_seed(self.noise.seed + epoch), texts)
+            noisy = store_of(tokenizer.tokenize(redrawn)).tokens(np.arange(len(texts)))
+        else:
+            noisy = copy.tokens(rows if self.redraw else texts)
+        number, lang = torch.from_numpy(texts), torch.from_numpy(self._table.lang[texts])
+        pairs = Pairs(number, number, lang, lang)
+        return DistillationBatch(standard.tokens(texts), noisy, torch.from_numpy(teacher[texts]), pairs)
 
     def _make_noisy(self, noiser: Noiser, texts: Rows) -> list[str]:
         standard = [self.texts[number] for number in texts.tolist()]
