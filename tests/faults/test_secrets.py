@@ -178,8 +178,13 @@ def test_other_options_are_in_the_place(place: str, places: Path) -> None:
 
 
 def test_a_run_with_a_new_secret_is_resumed_and_one_with_another_option_is_not() -> None:
+    trainer = {"accumulate_grad_batches": 1, "gradient_clip_val": None, "devices": 1}
     before = {"recipe": {"hub": {"token": "***", "rate": 1}}, "encoder": {}, "data": {"cache_dir": "a"}, "seed": 1}
+    before["trainer"] = trainer
     check_same_config(before, before | {"recipe": {"hub": {"token": "new", "rate": 1}}})
     check_same_config(before, before | {"data": {"cache_dir": "b", "num_workers": 2}})
+    check_same_config(before, before | {"trainer": {**trainer, "devices": 2}})
+    with pytest.raises(ValueError, match=r"another trainer: trainer\.accumulate_grad_batches was 1, is 2"):
+        check_same_config(before, before | {"trainer": {**trainer, "accumulate_grad_batches": 2}})
     with pytest.raises(ValueError, match=r"another recipe: recipe\.hub\.rate was 1, is 2"):
         check_same_config(before, before | {"recipe": {"hub": {"token": "***", "rate": 2}}})

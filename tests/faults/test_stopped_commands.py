@@ -107,6 +107,8 @@ JOBS = {
     "mine": ("mine a.txt b.txt -o out.tsv --encoder mini", "out.tsv"),
     "filter": ("filter pairs.tsv -o out.tsv --encoder mini", "out.tsv"),
     "noise": ("noise a.txt -o out.txt --transform fing --workers 1", "out.txt"),
+    "augment": ("augment a.txt -o out", "out_augmented.txt"),
+    "distract": ("distract eng=a.txt -o out.jsonl", "out.jsonl"),
 }
 ENCODE = "xsent.models.encoders.base.Encoder.encode"
 WRITE = "xsent.files.atomic._sync"

@@ -231,18 +231,25 @@ def _compose_file(group: str, name: str, seed: int) -> dict[str, Any]:
 
 
 def check_same_config(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise ``ValueError`` if recipe, encoder, data or seed differ from those of the run to resume.
+    """Raise ``ValueError`` if what decides the weights differs from the run to resume; devices may differ.
 
     Secrets are compared masked, as checkpoints store them.
     """
-    ignored = {*NO_EFFECT, "trust_remote_code"}  # each command decides for itself which code it trusts
-    for part in ("recipe", "encoder", "data", "seed"):
-        old, new = (without_keys(redact(config[part]), ignored) for config in (before, now))
-        if old != new:
+    old, new = _decisive(before), _decisive(now)
+    for part in old:
+        if old[part] != new[part]:
             raise UsageError(
-                f"the run to resume had another {part}: {_first_difference(old, new, part)};"
+                f"the run to resume had another {part}: {_first_difference(old[part], new[part], part)};"
                 " start a new run, or give the same options"
             )
+
+
+def _decisive(config: Mapping[str, Any]) -> dict[str, Any]:
+    parts = {part: config[part] for part in ("recipe", "encoder", "data", "seed")}
+    parts["trainer"] = {key: config["trainer"][key] for key in ("accumulate_grad_batches", "gradient_clip_val")}
+    # Each command decides for itself which code it trusts.
+    decisive: dict[str, Any] = without_keys(redact(parts), {*NO_EFFECT, "trust_remote_code"})
+    return decisive
 
 
 def without_keys(value: Any, keys: Collection[str]) -> Any:
