@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
-MANY = 20  # rows of a function that all run in the short form
-STEP = 13  # of more rows every thirteenth: a prime, so that each of several parameters varies
+MANY = 16  # rows of a function that all run in the short form
+STEP = 17  # of more rows every seventeenth: a prime, so that each of several parameters varies
 INJECTIONS = "injections"  # user property of a test that injects several faults, e.g. a property-based one
 OUTCOMES = {"passed": "held", "failed": "failed", "error": "failed", "skipped": "skipped"}
 
