@@ -1,7 +1,7 @@
 """Select fault injections and count them by family.
 
 Every test of this folder has the marker ``faults``. ``make faults`` runs all, ``make faults-short`` those that are not
-``exhaustive``; of a function with many rows, all but every thirteenth are.
+``exhaustive``; of a function with many rows, all but every seventeenth are.
 """
 
 from collections import Counter, defaultdict
