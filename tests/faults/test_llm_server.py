@@ -1,10 +1,9 @@
 """Faults of a language model's endpoint: no answer is lost or paid twice, and nothing it says leaves its line."""
 
-import copy
 import gzip
 import json
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.faults.inject import contents
 from tests.text.distractors.llm.endpoint import (
+    KEY,
     Answering,
     Endpoint,
     Reply,
@@ -25,17 +25,16 @@ from tests.text.distractors.llm.endpoint import (
     partial,
     sentence_of,
     serving,
+    serving_openai,
 )
+from tests.text.distractors.llm.makers import lines_of, new_maker
 from xsent.cli import main
-from xsent.run import build, load_config
 from xsent.run.errors import format_error
-from xsent.text.distractors.llm.maker import LlmMaker
 from xsent.text.distractors.protocol import DistractorResult, Request
 
 pytest.importorskip("openai", reason="the extra llm is not installed")
 pytest.importorskip("py3langid", reason="the extra llm is not installed")
 
-KEY = "sk-proj-Very/Secret+Key_0123456789"
 SENTENCES = [
     "Der Minister hat den Vertrag mit dem Nachbarland unterschrieben.",
     "Am Abend spielt die Mannschaft gegen den Meister.",
@@ -46,29 +45,10 @@ USAGE = {"prompt_tokens": 100, "completion_tokens": 50}
 LONGEST_WAIT = 120  # seconds between two tries
 
 
-@pytest.fixture(autouse=True)
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Seconds that the openai client would have waited between tries."""
-    seconds: list[float] = []
-
-    async def sleep(delay: float) -> None:
-        seconds.append(delay)
-
-    monkeypatch.setattr("openai._base_client.anyio.sleep", sleep)
-    return seconds
-
-
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving() as server:
+    with serving_openai(monkeypatch) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def published() -> dict[str, Any]:
-    config: dict[str, Any] = load_config("distract", ["maker=llm"])["maker"]
-    return config
 
 
 @pytest.fixture
@@ -77,14 +57,12 @@ def ledger(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ask(published: Mapping[str, Any], endpoint: Endpoint, ledger: Path) -> Callable[..., list[DistractorResult]]:
+def ask(endpoint: Endpoint, ledger: Path) -> Callable[..., list[DistractorResult]]:
     """Asks about the sentences, one at a time, in a new run with the same ledger."""
 
     def run(base_url: str | None = None, timeout: float = 5.0) -> list[DistractorResult]:
-        config = copy.deepcopy(dict(published))
-        config |= {"model": "model-1", "base_url": base_url or endpoint.url, "ledger": str(ledger), "concurrency": 1}
-        config["patience"] |= {"timeout": timeout, "tries": 3, "give_up_after": 2}
-        maker: LlmMaker = build(config, "maker")
+        values = {"base_url": base_url or endpoint.url, "ledger": str(ledger), "concurrency": 1}
+        maker = new_maker(patience={"timeout": timeout}, **values)
         requests = [Request(str(number), "deu", text) for number, text in enumerate(SENTENCES)]
         return list(maker.make(requests, progress=False))
 
@@ -92,8 +70,7 @@ def ask(published: Mapping[str, Any], endpoint: Endpoint, ledger: Path) -> Calla
 
 
 def answers(ledger: Path) -> list[str]:
-    rows = [json.loads(line) for line in ledger.read_text("utf-8").split("\n") if line] if ledger.is_file() else []
-    return [row["answer"] for row in rows if "answer" in row]
+    return [row["answer"] for row in lines_of(ledger) if "answer" in row] if ledger.is_file() else []
 
 
 def check_undisturbed(results: list[DistractorResult], ledger: Path) -> None:
@@ -189,15 +166,15 @@ RETRY_AFTER = [
 
 @pytest.mark.parametrize("value", RETRY_AFTER)
 def test_a_retry_after_header_never_makes_a_run_wait_for_more_than_two_minutes(
-    value: str, ask: Callable[..., list[DistractorResult]], endpoint: Endpoint, ledger: Path, waits: list[float]
+    value: str, ask: Callable[..., list[DistractorResult]], endpoint: Endpoint, ledger: Path
 ) -> None:
     endpoint.script = [good, lambda payload: Reply("busy", 429, {"Retry-After": value.encode().decode("latin-1")})]
     results = ask()
-    assert all(0 <= seconds <= LONGEST_WAIT for seconds in waits)
+    assert all(0 <= seconds <= LONGEST_WAIT for seconds in endpoint.waits)
     if not results[1].distractors:  # a longer wait: the text fails, and the same command asks again
         assert results[1].failure == "no answer in 1 tries, the last: answered 429 (busy); the same command asks again"
         assert [result.distractors for result in results] == [EXPECTED[0], (), EXPECTED[2]]
-        assert waits == []
+        assert endpoint.waits == []
         results = ask()
         assert [result.distractors for result in results] == EXPECTED
     else:

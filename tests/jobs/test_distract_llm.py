@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from tests.child_processes import exit_code
-from tests.text.distractors.llm.endpoint import Endpoint, Stall, completion, good, numbered, sentence_of, serving
+from tests.text.distractors.llm.endpoint import KEY, Endpoint, Stall, completion, good, numbered, sentence_of, serving
 from xsent.cli import main
 
 pytest.importorskip("openai", reason="the client is not installed: pip install 'xsent[llm]'")
 pytest.importorskip("py3langid", reason="languages are told by py3langid: pip install 'xsent[llm]'")
 
-KEY = "sk-proj-Very/Secret+Key_0123456789"
 CITIES = ("Paris", "Berlin", "Madrid", "Wien", "London", "Athen")
 SENTENCES = [f"Der alte Mann kaufte sich drei rote Autos in der Stadt {city} ." for city in CITIES]
 

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+import pytest
+
+KEY = "sk-proj-Very/Secret+Key_0123456789"
 CHANGES = ("nicht", "heute", "gestern", "morgen", "wieder", "niemals")
 
 
@@ -103,6 +106,7 @@ class Endpoint(ThreadingHTTPServer):
         self.payloads: list[dict[str, Any]] = []
         self.headers: list[Mapping[str, str]] = []
         self.paths: list[str] = []
+        self.waits: list[float] = []  # of the openai client between tries, in seconds
         self.most_at_a_time = 0
         self.now = 0
         self.lock = threading.Lock()
@@ -175,3 +179,16 @@ def serving() -> Iterator[Endpoint]:
         endpoint.shutdown()
         endpoint.server_close()
         thread.join()
+
+
+@contextmanager
+def serving_openai(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """``serving``, with the key set; the openai client does not wait between tries, and ``waits`` has the seconds."""
+
+    async def sleep(delay: float) -> None:
+        endpoint.waits.append(delay)
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr("openai._base_client.anyio.sleep", sleep)
+    with serving() as endpoint:
+        yield endpoint

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.text.distractors.llm.conftest import KEY, lines_of
-from tests.text.distractors.llm.endpoint import Endpoint, Reply, error, good
+from tests.text.distractors.llm.endpoint import KEY, Endpoint, Reply, error, good
+from tests.text.distractors.llm.makers import lines_of
 from xsent.text.distractors.llm.api_key import Secrets, without_credentials
 from xsent.text.distractors.llm.budget import NO_USAGE, Prices, Spending, Usage
 from xsent.text.distractors.llm.client import Client, Patience, upper_bound
@@ -30,12 +30,10 @@ async def ask(endpoint: Endpoint, tmp_path: Path, *calls: Call, limit_tokens: in
     return client
 
 
-def test_waits_grow_and_an_endpoint_is_given_the_time_it_asks_for(
-    endpoint: Endpoint, tmp_path: Path, waits: list[float]
-) -> None:
+def test_waits_grow_and_an_endpoint_is_given_the_time_it_asks_for(endpoint: Endpoint, tmp_path: Path) -> None:
     endpoint.script = [error(500), error(500), error(429, Retry_After="7")]
     asyncio.run(ask(endpoint, tmp_path, CALL))
-    first, second, requested = waits
+    first, second, requested = endpoint.waits
     assert 0 < first <= 0.5 < second <= 1
     assert requested == 7
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import ROOT
-from tests.text.distractors.llm.conftest import KEY, lines_of
 from tests.text.distractors.llm.endpoint import (
+    KEY,
     Behaviour,
     Endpoint,
     Reply,
@@ -32,6 +32,7 @@ from tests.text.distractors.llm.endpoint import (
     partial,
     sentence_of,
 )
+from tests.text.distractors.llm.makers import lines_of, published
 from xsent.text.distractors.llm.budget import Usage
 from xsent.text.distractors.llm.ledger import Call
 from xsent.text.distractors.llm.maker import LlmMaker
@@ -189,15 +190,18 @@ for result in build(config, "maker").make([Request(*row) for row in rows], progr
 """
 
 
-def test_a_run_that_is_interrupted_leaves_a_ledger_with_which_it_continues(
-    maker: Maker, endpoint: Endpoint, published: dict[str, object]
-) -> None:
+def test_a_run_that_is_interrupted_leaves_a_ledger_with_which_it_continues(maker: Maker, endpoint: Endpoint) -> None:
     # The second request stalls; the program gets SIGINT, as by Ctrl-C, when it has the first answer.
     endpoint.script = [good, lambda payload: Stall(None)]
     model = maker(concurrency=1)
-    config = {**published, "model": "model-1", "base_url": endpoint.url, "concurrency": 1, "ledger": str(model.ledger)}
+    values = {
+        "model": "model-1",
+        "base_url": endpoint.url,
+        "concurrency": 1,
+        "ledger": str(model.ledger),
+    }
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, json.dumps([config, requests(2)])],
+        [sys.executable, "-c", PROGRAM, json.dumps([{**published(), **values}, requests(2)])],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
