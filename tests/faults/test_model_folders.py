@@ -20,6 +20,7 @@ from xsent.models.encoders.characters import character_cnn
 from xsent.models.encoders.characters.static_characters import StaticCharacterEncoder
 from xsent.models.encoders.static import StaticEncoder
 from xsent.models.export.pipeline import build_pipeline, write_pipeline
+from xsent.models.masked_lm import MaskedLM
 from xsent.run.errors import format_error
 
 Change = Callable[[Path], object]
@@ -156,6 +157,14 @@ def module(index: int, **values: Any) -> Change:
     return edit("modules.json", change)
 
 
+def nested(folder: Path) -> None:
+    """Move the transformer into a folder of a folder, with a kernel of the hub in its config."""
+    inner = folder / "a" / "b"
+    shutil.copytree(folder, inner, ignore=shutil.ignore_patterns("modules.json"))
+    put("config.json", attn_implementation="kernels-community/x")(inner)
+    module(0, path="a/b")(folder)
+
+
 def without(index: int, key: str) -> Change:
     def change(modules: list[dict[str, Any]]) -> list[dict[str, Any]]:
         del modules[index][key]
@@ -254,6 +263,7 @@ def rows() -> Iterator[tuple[str, str, Change, str]]:
         yield "a pickle", kind, pickle("pytorch_model.bin", "model.safetensors"), "more than tensors and plain values"
         for key, value in HUGE_OR_WRONG.items():
             yield f"{key}={value}", kind, put("config.json", **{key: value}), ""
+    yield "a nested module", "sentence_transformers", nested, "/modules.json: a/b: expected a folder directly in"
     for index in range(3):
         for path in PATHS:
             pattern = r"/modules.json: .* is outside the model's folder" if path in PATHS[:5] else ""
@@ -395,6 +405,13 @@ def test_weights_that_are_not_finite_give_no_vectors(folder_of: Callable[[str], 
     weights(WEIGHTS[kind], first_tensor(lambda value: torch.full_like(value, float("nan"))))(folder)
     with pytest.raises(FloatingPointError, match=rf"^{kind}: the vector of row \d+ .* is not finite"):
         xsent.load_encoder(folder).encode(TEXTS)
+
+
+def test_a_model_of_too_many_layers_is_not_built_where_it_is_no_encoder(folder_of: Callable[[str], Path]) -> None:
+    folder = folder_of("transformers")
+    put("config.json", num_hidden_layers=10**9)(folder)
+    with pytest.raises(ValueError, match=r"config\.json: num_hidden_layers is 1000000000, expected at most 1,000"):
+        MaskedLM.load(name="x", path=str(folder), revision=None, top=1, max_length=8)
 
 
 @pytest.mark.parametrize("kind", FORMATS)

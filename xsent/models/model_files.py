@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,8 @@ def model_folder(
     Raises:
         FileNotFoundError: ``path`` is not a folder.
         OSError: the hub cannot be reached, or has no such model or revision.
-        ValueError: the model needs code of its own and ``trust_remote_code`` is false.
+        ValueError: a file is not as ``SHA256SUMS`` says, the model asks for too many layers, or it needs code of its
+            own and ``trust_remote_code`` is false.
     """
     path_option = path_option or f"{option}.path"
     if path is not None:
@@ -59,8 +60,9 @@ def model_folder(
         if not folder.is_dir():
             raise FileNotFoundError(f"{path_option}={path}: expected a folder with a model, found none")
         check_sums(folder)
+        configs = _read_configs(folder)
         if not own_architecture:
-            _refuse_remote_code(folder, f"{option} {name}", trust_remote_code)
+            _refuse_remote_code(configs, f"{option} {name}", trust_remote_code)
         return folder
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
@@ -70,8 +72,9 @@ def model_folder(
         with _retries_once(name):
             # The settings first: a refused model must not cost a download of gigabytes.
             folder = Path(snapshot_download(name, revision=revision, allow_patterns=["*.json"]))
+            configs = _read_configs(folder)
             if not own_architecture:
-                _refuse_remote_code(folder, f"{option} {name}", trust_remote_code)
+                _refuse_remote_code(configs, f"{option} {name}", trust_remote_code)
             snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=OTHER_FORMATS)
             if not list(folder.glob("*.safetensors")):
                 log.info("%s has no safetensors: reading its pickle with weights_only=True", name)
@@ -196,13 +199,20 @@ def quiet_transformers() -> Iterator[None]:
             messages.enable_progress_bar()
 
 
-def _refuse_remote_code(folder: Path, model: str, trusted: bool | None) -> None:
+def _read_configs(folder: Path) -> list[Any]:
+    """Settings of a model and of its modules, each in a folder of its own; ``ValueError`` as of ``check_layers``."""
+    files = [file for pattern in ("config.json", "*/config.json") for file in sorted(folder.glob(pattern))]
+    configs = {file: read_json(file) for file in files}
+    for file, config in configs.items():
+        check_layers(config, file)
+    return list(configs.values())
+
+
+def _refuse_remote_code(configs: Sequence[Any], model: str, trusted: bool | None) -> None:
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     if trusted:
         return
-    # A module of sentence-transformers has a folder of its own.
-    configs = [read_json(file) for pattern in ("config.json", "*/config.json") for file in sorted(folder.glob(pattern))]
     own: set[str] = set()
     for config in configs:
         # A kernel of the hub is code, too.

@@ -219,9 +219,12 @@ def _read_modules(folder: Path) -> list[tuple[str, Path]] | None:
 
 
 def _inside(folder: Path, path: str) -> Path:
-    """The folder of a module, which no ``..`` leads out of; links are followed, as in the hub's cache."""
-    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+    """The folder of a module: the model's or one in it, whose config ``model_folder`` has checked; may be a link."""
+    parts = PurePosixPath(path).parts
+    if PurePosixPath(path).is_absolute() or ".." in parts:
         raise ValueError(f"{folder / 'modules.json'}: {path} is outside the model's folder")
+    if len(parts) > 1:
+        raise ValueError(f"{folder / 'modules.json'}: {path}: expected a folder directly in the model's folder")
     return folder / path
 
 

@@ -27,7 +27,7 @@ from xsent.models.encoders.sentence_transformers_folder import (
     fits_folder,
     read_folder,
 )
-from xsent.models.model_files import check_layers, model_folder, quiet_transformers, read_json
+from xsent.models.model_files import model_folder, quiet_transformers
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,6 @@ class SentenceEncoder(PooledEncoder):
         poolings = settings.pooling if pooling is None else (pooling,)
         layers = settings.projection if pooling is None else nn.Sequential()
         token_projection = settings.token_projection if pooling is None else None
-        check_layers(read_json(settings.transformer / "config.json"), settings.transformer / "config.json")
         transformer = _load_transformer(str(settings.transformer), name, poolings, trust_remote_code)
         tokenizer = AutoTokenizer.from_pretrained(str(settings.transformer), trust_remote_code=trust_remote_code)
         vocabularies = list(tokenizer.vocab_files_names.values())

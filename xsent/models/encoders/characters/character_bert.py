@@ -28,7 +28,7 @@ from xsent.models.encoders.characters.character_cnn import (
     word_ids,
 )
 from xsent.models.encoders.pooled import POOLER, PooledEncoder
-from xsent.models.model_files import check_layers, model_folder, read_json, read_weights
+from xsent.models.model_files import model_folder, read_json, read_weights
 
 log = logging.getLogger(__name__)
 
@@ -189,7 +189,6 @@ def _read_config(path: Path) -> BertConfig:
     config = read_json(path)
     if config is None:
         raise FileNotFoundError(f"{path}: expected the config of a CharacterBERT, found no such file")
-    check_layers(config, path)
     missing = [key for key in SIZES if key not in config]
     if missing:
         raise ValueError(f"{path}: expected the sizes of a BERT, found no {', '.join(missing)}")
