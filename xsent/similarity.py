@@ -65,7 +65,7 @@ def check_finite(
         texts: by row.
         rows: (N,) row of each vector; None: 0 to N - 1.
     """
-    # Lengths instead of numbers: a fortieth of the time, and unit vectors are not finite where a length is not.
+    # Lengths instead of numbers: far faster, and a vector whose length overflows would be zero as a unit vector.
     is_finite = torch.linalg.vector_norm(vectors.float(), dim=1).isfinite()
     if not bool(is_finite.all()):
         positions = (~is_finite).nonzero().flatten().tolist()

@@ -113,6 +113,8 @@ def test_where_things_lie_plays_no_part_in_what_a_cell_is() -> None:
         "final": "last",
     }
     elsewhere = {**config, "data": {**config["data"], "root": "there", "num_workers": 2}}
+    elsewhere["data"] |= {"noise_workers": 2}
+    elsewhere["recipe"] = {"host": "dream", "trust_remote_code": True}
     elsewhere["callbacks"] = {"checkpoints": {"folder": "b", "monitor": "val/loss"}}
     key = training_key(config, "data", "encoder")
     assert training_key(elsewhere, "data", "encoder") == key

@@ -16,7 +16,7 @@ from typing import BinaryIO, TextIO, cast
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EARLIER = "earlier"  # in a temporary folder: the folder that is being replaced
-KERNEL_FOLDERS = tuple(map(Path, ("/proc", "/sys")))  # and /dev itself: their files are no files on a disk
+KERNEL_FOLDERS = (Path("/proc"), Path("/sys"))  # and /dev itself: their files are no files on a disk
 
 
 @contextmanager

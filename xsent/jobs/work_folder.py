@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from xsent.data.stores.array_cache import Layout, cached_arrays
+from xsent.data.stores.array_cache import SEAL, Layout, cached_arrays
 from xsent.files.atomic import atomic_path
 from xsent.files.locking import exclusive
 from xsent.files.strict_json import read_json_object
@@ -75,7 +75,7 @@ def open_work_folder(path: Path, manifest: Mapping[str, object], *, keep: bool =
                 shutil.rmtree(path)
         finally:
             # Without a finished shard there is nothing to resume.
-            if not any(path.glob("*/*/sha256.json")):
+            if not any(path.glob(f"*/*/{SEAL}")):
                 shutil.rmtree(path, ignore_errors=True)
 
 

@@ -96,10 +96,10 @@ class DisentanglingRecipe(SentenceRecipe[BitextData]):
     def embed(self, sentences: Sequence[str], *, progress: bool) -> dict[str, Tensor]:
         if self._store is None:
             embeddings = self.encoder.encode(sentences, show_progress=progress)
-            return split_spaces(embeddings, self.heads, self.encoder.name)
+            return split_spaces(embeddings, self.heads, self.encoder.name, sentences)
         # The encoder is frozen: each list of sentences is encoded once, in all validations and runs.
         stored = self._store.vectors(sentences, self.encoder)
-        return split_spaces(torch.from_numpy(np.array(stored)), self.heads, self.encoder.name)
+        return split_spaces(torch.from_numpy(np.array(stored)), self.heads, self.encoder.name, sentences)
 
     # ---- one batch
 

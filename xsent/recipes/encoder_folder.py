@@ -5,6 +5,7 @@ from pathlib import Path
 
 from xsent.config_checks import UsageError
 from xsent.files.atomic import atomic_folder, check_temporary_folder
+from xsent.files.strict_json import read_json
 from xsent.models.encoders.base import Encoder
 
 LIST = "saved_files.json"  # names of all files of the folder
@@ -58,7 +59,7 @@ def _files(folder: Path) -> set[str]:
 
 def _listed(folder: Path) -> set[str]:
     try:
-        names = json.loads((folder / LIST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        names = read_json(folder / LIST)
+    except (OSError, ValueError):
         return set()
     return {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()

@@ -24,7 +24,7 @@ from xsent import sigterm
 from xsent.files.atomic import write_text
 from xsent.files.strict_json import read_json_object
 from xsent.run.config.build import build, build_evaluator
-from xsent.run.config.compose import plain, without_keys
+from xsent.run.config.compose import NO_EFFECT, plain, without_keys
 from xsent.run.errors import format_error
 from xsent.run.evaluation import embed_spaces, report
 from xsent.run.loading import load_encoder
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 CELL = "cell.json"  # in the folder of a Hydra job: result of the cell
 METRICS_FILE = "metrics.json"  # in the folder of a finished run or evaluation
 # Config keys with paths; the training key has a digest of the content instead.
-PATH_KEYS = {"root", "reader", "folder", "out", "cache_dir", "num_workers", "dictionaries", "augmented", "error_types"}
+PATH_KEYS = NO_EFFECT | {"root", "reader", "folder", "out", "dictionaries", "augmented", "error_types"}
 
 
 def run_cell(cfg: DictConfig) -> float | None:
@@ -140,8 +140,7 @@ def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: 
     key = _digest([xsent.__version__, without_keys(config["evaluator"], PATH_KEYS), evaluator.digest()])
     evaluation = folder / "evaluations" / f"{evaluator.name}-{key[:12]}"
     if not (evaluation / METRICS_FILE).is_file():
-        trust = config["encoder"].get("trust_remote_code", False)
-        embedder = load_encoder(folder, device=device, trust_remote_code=trust)
+        embedder = load_encoder(folder, device=device, trust_remote_code=config["trust_remote_code"])
         evaluator.bind_encoder(embedder)
         scored = score_spaces(evaluator, _spaces(embedder, evaluator.sentences(), Path(config["cache_dir"])))
         about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
@@ -162,7 +161,7 @@ def _spaces(embedder: Embedder, sentences: list[str], cache_dir: Path) -> dict[s
     if not isinstance(embedder, DisentangledEncoder):
         return embed_spaces(embedder, sentences)
     vectors = EmbeddingStore(cache_dir).vectors(sentences, embedder.encoder)
-    return split_spaces(torch.from_numpy(np.array(vectors)), embedder.heads, embedder.encoder.name)
+    return split_spaces(torch.from_numpy(np.array(vectors)), embedder.heads, embedder.encoder.name, sentences)
 
 
 class StudyReport(Callback):

@@ -1,5 +1,6 @@
 """A frozen encoder with heads has the interface of an encoder, in three spaces."""
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
 from xsent.models.encoders.tiny import TinyEncoder
+from xsent.similarity import NotFiniteError
 
 TEXTS = ["a cat", "the dog sat", "dogs"]
 
@@ -45,3 +47,21 @@ def test_an_unknown_space_is_an_error_that_names_the_others(embedder: Disentangl
 
 def test_a_device_is_for_one_call(embedder: DisentangledEncoder) -> None:
     assert torch.equal(embedder.encode(TEXTS, device="cpu"), embedder.encode(TEXTS))
+
+
+def test_a_text_whose_vector_the_heads_spoil_is_named(embedder: DisentangledEncoder) -> None:
+    torch.nn.init.constant_(embedder.heads.language.weight, float("nan"))
+    with pytest.raises(NotFiniteError, match=r"^tiny, space language: the vector of row 0 \('a cat'\) is not finite"):
+        embedder.encode(TEXTS)
+
+
+def test_a_full_disk_is_found_before_a_sentence_is_encoded(
+    embedder: DisentangledEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_full(descriptor: int, offset: int, size: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", is_full)
+    monkeypatch.setattr(TinyEncoder, "encode", lambda *_, **__: pytest.fail("it was encoded"))
+    with pytest.raises(OSError, match="No space left on device"):
+        embedder.encode(TEXTS, out=tmp_path / "v.npy")

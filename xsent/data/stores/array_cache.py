@@ -13,6 +13,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from xsent.files.atomic import atomic_folder
+from xsent.files.strict_json import read_json_object
 from xsent.paths import sha256
 
 log = logging.getLogger(__name__)
@@ -78,10 +79,10 @@ def _open(folder: Path) -> Arrays:
 def _verified_arrays(folder: Path, layout: Layout | None) -> Arrays:
     """The arrays of a folder; raise ``ValueError`` or ``OSError`` unless they are those of the seal and the layout."""
     try:
-        digests = json.loads((folder / SEAL).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        digests = None
-    if not digests or not isinstance(digests, dict):
+        digests = read_json_object(folder / SEAL)
+    except (OSError, ValueError):
+        digests = {}
+    if not digests:
         raise ValueError(f"{SEAL} is missing or damaged")
     names = {path.name for path in folder.glob("*.npy")}
     for name in sorted(names | digests.keys()):

@@ -21,6 +21,7 @@ from tqdm import tqdm
 from xsent import __version__
 from xsent.batch import Judgement, PairJudge, WordPair
 from xsent.config_checks import check_choice, check_device, check_integer
+from xsent.data.stores.array_cache import SEAL
 from xsent.evaluation.score_report import (
     SampleOptions,
     ScoredPair,
@@ -227,7 +228,7 @@ class FilterJob:
 
     def score_pairs(self) -> int:
         """Make the missing shards; returns how many pairs were scored."""
-        finished = {int(seal.parent.name) for seal in self.work.path.glob(f"{SCORED}/*/sha256.json")}
+        finished = {int(seal.parent.name) for seal in self.work.path.glob(f"{SCORED}/*/{SEAL}")}
         finished_pairs = min(self.pairs, len(finished) * self.options.chunk)
         if finished:
             log.info("%s of %s pairs are already scored", f"{finished_pairs:,}", f"{self.pairs:,}")

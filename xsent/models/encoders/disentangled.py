@@ -62,16 +62,16 @@ class DisentangledEncoder(SentenceEmbedder):
 
     def embed(self, sentences: Sequence[str], *, show_progress: bool = False) -> dict[str, Tensor]:
         """Vectors (N, D) float32 in all three spaces; each sentence is encoded once."""
-        return split_spaces(self.encoder.encode(sentences, show_progress=show_progress), self.heads, self.encoder.name)
+        original = self.encoder.encode(sentences, show_progress=show_progress)
+        return split_spaces(original, self.heads, self.encoder.name, sentences)
 
     def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any] | ArrayFile:
+        result = options.allocate(len(sentences), self.encoder.dim)
         computed: Precision = "bfloat16" if options.precision == "bfloat16" else "float32"
         original = self.encoder.encode(
             sentences, batch_size=options.batch_size, show_progress=options.show_progress, precision=computed
         )
-        vectors = split_spaces(original, self.heads, self.encoder.name)[space]
-        result = options.allocate(*vectors.shape)
-        result[:] = options.finish(vectors)
+        result[:] = options.finish(split_spaces(original, self.heads, self.encoder.name, sentences)[space])
         return result
 
     def _networks(self) -> Sequence[nn.Module]:
@@ -84,11 +84,12 @@ class DisentangledEncoder(SentenceEmbedder):
 
 
 @torch.no_grad()
-def split_spaces(original: Tensor, heads: DisentanglingHeads, name: str) -> dict[str, Tensor]:
+def split_spaces(original: Tensor, heads: DisentanglingHeads, name: str, texts: Sequence[str]) -> dict[str, Tensor]:
     """Original vectors (N, D) in the three spaces, on the CPU.
 
     Args:
         name: of the encoder of the vectors, for messages.
+        texts: N, for messages.
 
     Raises:
         NotFiniteError: a vector is not finite.
@@ -103,5 +104,5 @@ def split_spaces(original: Tensor, heads: DisentanglingHeads, name: str) -> dict
         "language": torch.cat([chunk.language for chunk in chunks]).float().cpu(),
     }
     for space, vectors in spaces.items():
-        check_finite(vectors, f"{name}, space {space}")
+        check_finite(vectors, f"{name}, space {space}", texts=texts)
     return spaces

@@ -63,8 +63,8 @@ class SentenceEmbedder(ABC):
     ) -> Tensor:
         """Embed sentences.
 
-        Sentences of similar length form a batch, up to a number of tokens that suits the device; when memory runs out,
-        up to half of it. The size of the batches changes speed and memory, never the vectors.
+        Sentences of similar length form a batch, up to a number of tokens that suits the device, halved each time
+        memory runs out. The size of the batches changes speed and memory, and the vectors by rounding at most.
 
         Args:
             sentences: one text, or N texts. A text without a token gets the zero vector and is counted in a warning.

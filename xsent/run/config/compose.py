@@ -23,8 +23,8 @@ from xsent.run.config.override_errors import explain_override_error, explain_val
 from xsent.run.config.overrides import check_overrides, hydra_context
 from xsent.run.config.registry import KINDS, LOAD_ENCODER, check_targets
 
-# Keys that do not decide what a run learns: where caches are, and how many processes prepare the data.
-NO_EFFECT = {"cache_dir", "num_workers", "noise_workers"}
+# Keys that do not decide what a run learns: caches, processes that prepare the data, and whether a command trusts code.
+NO_EFFECT = {"cache_dir", "num_workers", "noise_workers", "trust_remote_code"}
 RANDOM = ("static", "static_characters", "tiny")  # encoders with random vectors before training
 
 
@@ -247,8 +247,7 @@ def check_same_config(before: dict[str, Any], now: dict[str, Any]) -> None:
 def _decisive(config: Mapping[str, Any]) -> dict[str, Any]:
     parts = {part: config[part] for part in ("recipe", "encoder", "data", "seed")}
     parts["trainer"] = {key: config["trainer"][key] for key in ("accumulate_grad_batches", "gradient_clip_val")}
-    # Each command decides for itself which code it trusts.
-    decisive: dict[str, Any] = without_keys(redact(parts), {*NO_EFFECT, "trust_remote_code"})
+    decisive: dict[str, Any] = without_keys(redact(parts), NO_EFFECT)
     return decisive
 
 

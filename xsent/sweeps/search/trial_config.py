@@ -18,7 +18,7 @@ from xsent.sweeps.search.space import Distribution, Value, key_of, overrides_of,
 Compose = Callable[[Sequence[str]], dict[str, Any]]  # overrides -> resolved config of a run
 
 # Two commands of one study may differ in these, and in the keys of PATHS at any depth.
-FREE = {"search", "run_dir", "runs_dir", "cache_dir", "ckpt_path", "logger", "trust_remote_code"}
+FREE = {"search", "run_dir", "runs_dir", "ckpt_path", "logger"}
 PATHS = NO_EFFECT | {"folder"}
 
 
