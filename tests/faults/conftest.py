@@ -16,6 +16,14 @@ INJECTIONS = "injections"  # user property of a test that injects several faults
 OUTCOMES = {"passed": "held", "failed": "failed", "error": "failed", "skipped": "skipped"}
 
 
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The toy data of all recipes."""
+    from tests.faults.killed_runs import make_data
+
+    return make_data(tmp_path_factory.mktemp("toy"))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     functions: dict[str, list[pytest.Item]] = defaultdict(list)

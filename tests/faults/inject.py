@@ -1,4 +1,4 @@
-"""Damage to the bytes of a file, from a seed: truncation, changed, missing and surplus bytes."""
+"""Damage to the bytes of a file, from a seed; what a folder holds; a pickle that runs code."""
 
 import random
 from collections.abc import Callable
@@ -72,3 +72,13 @@ def _content(path: Path) -> object:
     if path.is_symlink():
         return path.readlink()
     return (path.read_bytes(), path.stat().st_mode) if path.is_file() else None
+
+
+class Pickled:
+    """Touches a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)

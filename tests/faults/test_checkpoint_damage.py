@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.faults.inject import KINDS, Damage, damages, outcome
+from tests.faults.inject import KINDS, Damage, contents, damages, outcome
 from tests.faults.test_disks import command
 from tests.helpers import config, state_of, tiny_static, toy_bitext, toy_overrides
 from xsent.checkpoint import HashedCheckpointIO, hash_file, load_checkpoint, previous_file, save_checkpoint
@@ -51,10 +51,6 @@ def last(folder_of_two: Path, tmp_path: Path) -> Path:
     for name in FILES:
         shutil.copy(folder_of_two / name, tmp_path / name)
     return tmp_path / "last.ckpt"
-
-
-def contents(folder: Path) -> dict[str, str]:
-    return {str(path.relative_to(folder)): sha256(path) for path in folder.rglob("*") if path.is_file()}
 
 
 def check_refusal(error: object, path: Path) -> None:

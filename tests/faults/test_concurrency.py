@@ -17,6 +17,8 @@ import pytest
 
 import xsent
 from tests.child_processes import CONTEXT, run_each
+from tests.faults.conftest import INJECTIONS
+from tests.faults.inject import contents
 from tests.faults.test_signals import assert_same_run, errors_file, run_main
 from tests.helpers import config, tiny_static, toy_bitext, toy_overrides
 from xsent.cli.main import main
@@ -28,11 +30,6 @@ from xsent.run import evaluate, train
 from xsent.run.start import LOCK, read_command, started, writing
 
 Hold = Callable[[Path], AbstractContextManager[Any]]
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """All files below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 # ---- holders of a lock
@@ -316,7 +313,7 @@ SENTENCES = [f"sentence {row}" for row in range(500)]
 def test_processes_that_fill_one_cache_at_the_same_time_read_equal_vectors(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("injections", 4)
+    record_property(INJECTIONS, 4)
     run_each(embed, [(tmp_path / "cache", tmp_path / f"{number}.npy") for number in range(4)])
     embed(tmp_path / "fresh", tmp_path / "expected.npy")
     expected = (tmp_path / "expected.npy").read_bytes()

@@ -22,6 +22,7 @@ import pytest
 import torch
 
 from tests.child_processes import exit_code
+from tests.faults.conftest import INJECTIONS
 from tests.faults.inject import outcome
 from tests.faults.small_disk import mount_small_disk
 from tests.jobs.conftest import file_size_limit
@@ -345,7 +346,7 @@ def test_a_step_that_fails_loses_nothing_and_the_same_call_succeeds_later(
         if not step.has_failed:
             break
         injected += 1
-    record_property("injections", injected)
+    record_property(INJECTIONS, injected)
 
 
 # ---- a real file system without space, and files that may not grow

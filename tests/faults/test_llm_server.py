@@ -158,9 +158,10 @@ def test_a_fault_that_passes_changes_no_result(
     assert len(endpoint.payloads) == 4
 
 
+TOO_LONG = ("121", "1e9", "1e400", "9" * 400, "Fri, 31 Dec 9999 23:59:59 GMT")
 RETRY_AFTER = [
-    *("0", "1", "120", "0.5", "-5", "nan", "inf", "-inf", "1e400", "soon", "", " ", "0x10", "٣", "1;2", "1, 2"),
-    *("Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "32 Foo 2020", "9" * 400, "121", "1e9"),
+    *("0", "1", "120", "0.5", "-5", "nan", "inf", "-inf", "soon", "", " ", "0x10", "٣", "1;2", "1, 2"),
+    *("Thu, 01 Jan 1970 00:00:00 GMT", "32 Foo 2020", *TOO_LONG),
 ]
 
 
@@ -171,7 +172,7 @@ def test_a_retry_after_header_never_makes_a_run_wait_for_more_than_two_minutes(
     endpoint.script = [good, lambda payload: Reply("busy", 429, {"Retry-After": value.encode().decode("latin-1")})]
     results = ask()
     assert all(0 <= seconds <= LONGEST_WAIT for seconds in endpoint.waits)
-    if not results[1].distractors:  # a longer wait: the text fails, and the same command asks again
+    if value in TOO_LONG:  # the text fails, and the same command asks again
         assert results[1].failure == "no answer in 1 tries, the last: answered 429 (busy); the same command asks again"
         assert [result.distractors for result in results] == [EXPECTED[0], (), EXPECTED[2]]
         assert endpoint.waits == []
@@ -179,6 +180,7 @@ def test_a_retry_after_header_never_makes_a_run_wait_for_more_than_two_minutes(
         assert [result.distractors for result in results] == EXPECTED
     else:
         check_undisturbed(results, ledger)
+        assert len(endpoint.waits) == 1
     assert len(endpoint.payloads) == 4
 
 
@@ -365,7 +367,7 @@ def test_a_useless_answer_is_asked_for_again_and_then_costs_its_text_alone(
     assert len(answers(ledger)) == 5
 
 
-INJECTIONS = [
+HOSTILE = [
     *("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</script>", "{{7*7}}", "${7*7}", "=1+1", "%0a%0d"),
     *(
         '", "distractors": {"eng": ["x"]}, "',
@@ -379,7 +381,7 @@ INJECTIONS = [
 ]
 
 
-@pytest.mark.parametrize("text", INJECTIONS)
+@pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_an_answer_stays_text_in_the_output_of_the_command(
     text: str, endpoint: Endpoint, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""No network unless it is asked for: every connection but to this machine fails and is recorded."""
+"""No network unless it is asked for: every connection of this process but to this machine fails and is recorded."""
 
 import socket
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import xsent
-from tests.helpers import toy_bitext, toy_labelled, toy_overrides, toy_sentences
+from tests.faults.killed_runs import RECIPES, Setup
 from xsent.cli import main
 
 ATTEMPTS = ("connect", "connect_ex", "sendto")
@@ -93,36 +93,11 @@ def test_a_command_tries_no_network(name: str, tmp_path: Path, attempts: list[ob
 
 # ---- recipes
 
-PAIRED = ["trainer.max_steps=1", "encoder=mini"]
-RECIPES: dict[str, Callable[[Path], list[str]]] = {
-    **{
-        name: lambda folder, name=name: [f"recipe={name}", *toy_overrides(toy_bitext(folder, 80), *PAIRED)]  # type: ignore[misc]
-        for name in ("labse", "dream", "meat", "oracle")
-    },
-    "paraphrase": lambda folder: [
-        *("recipe=paraphrase", "data=labelled", f"data.root={toy_labelled(folder, 60)}", "data.global_batch_size=16"),
-        *("recipe.mining.mini_batches=2", "pictures=null", "logger=none", *PAIRED),
-    ],
-    "rolaser": lambda folder: [
-        *(
-            "recipe=rolaser",
-            "recipe.teacher=mini",
-            f"data.root={toy_sentences(folder, 100)}",
-            "data.global_batch_size=16",
-            "encoder=tiny",
-        ),
-        *("encoder.dim=256", "recipe.projection=null", "recipe.preprocessing=none", "logger=none"),
-        *("recipe.scheduler.warmup_steps=1", "pictures.pairs_per_language=0", "trainer.max_steps=1"),
-    ],
-}
-
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_recipe_tries_no_network(recipe: str, tmp_path: Path, attempts: list[object]) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    places = [f"run_dir={tmp_path / 'run'}", f"cache_dir={tmp_path / 'cache'}", "trainer.enable_progress_bar=false"]
-    assert main(["train", *RECIPES[recipe](data), *places]) == 0
+def test_a_recipe_tries_no_network(recipe: str, data: Path, tmp_path: Path, attempts: list[object]) -> None:
+    options = [*Setup(recipe).overrides(data), f"run_dir={tmp_path / 'run'}", "trainer.max_steps=1"]
+    assert main(["train", *options]) == 0
     assert attempts == []
     assert (tmp_path / "run" / "metrics.json").is_file()
 

@@ -58,7 +58,7 @@ HOSTILE = {
     "percent": "%3Cscript%3E%s%n{0}{x.__class__}",
     "many combining marks": "a" + "\u0301" * 500,
 }
-NAMES = {name: text for name, text in HOSTILE.items() if "/" not in text}  # metrics have "/" between their parts
+
 HALF = "a\udcffb"  # a byte of a file name that is not UTF-8
 PLAIN = ["plain text", "p" * 200, "plain/text", "plain/" * 40, "p", "plain text of several words " * 20]
 
@@ -232,10 +232,10 @@ def sentences_page(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["run", "filter", "study"])
-def test_a_sentence_of_a_megabyte_leaves_a_small_page(kind: str, tmp_path: Path) -> None:
+def test_a_sentence_of_a_megabyte_is_text_on_a_page(kind: str, tmp_path: Path) -> None:
     write = {**PAGES, "run": sentences_page}[kind]
     path = write(tmp_path, "<blink>" + "word " * 200_000)
-    assert path.stat().st_size < 5_000_000
+    assert path.stat().st_size < (1_000_000 if kind == "run" else 5_000_000)  # a run's page has the beginning alone
     page = Page(path)
     assert "blink" not in {element.tag for element in page.elements}
     assert len(page.policies) == 1

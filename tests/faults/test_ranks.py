@@ -16,7 +16,7 @@ import pytest
 
 from tests.child_processes import exit_code, exit_codes_of_ranks, run_ranks
 from tests.faults.conftest import INJECTIONS
-from tests.faults.killed_runs import Kill, Setup, differences, make_data, train_and_die
+from tests.faults.killed_runs import Kill, Setup, differences, train_and_die
 from tests.faults.test_training_kills import MOMENTS
 from tests.helpers import config
 from xsent.data.sampling.batch_sampler import TrainSampler, epoch_order
@@ -26,11 +26,6 @@ from xsent.run.errors import run_reporting
 
 LOST = "the connection to another process of this run is lost"
 SIZE, BATCH = 103, 12  # rows and batch of the sampler's tests; the last 7 rows of an epoch are dropped
-
-
-@pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_data(tmp_path_factory.mktemp("toy"))
 
 
 def overrides_of(recipe: str, data: Path) -> list[str]:
@@ -204,7 +199,7 @@ def test_a_run_resumed_with_another_number_of_processes_trains_the_same_rows(
     before: int, tmp_path: Path, data: Path
 ) -> None:
     single = Setup("labse").overrides(data)
-    commands = {1: single, 2: [*single, "trainer=ddp_cpu", "trainer.max_epochs=2"]}
+    commands = {1: single, 2: overrides_of("labse", data)}
     for name in ("unbroken", "killed"):
         (tmp_path / name).mkdir()
     assert exit_code(train_and_record, tmp_path / "unbroken", single, None) == 0

@@ -12,22 +12,13 @@ from typing import Any
 import pytest
 
 from tests.child_processes import exit_code
+from tests.faults.inject import contents
 from tests.helpers import config, tiny_static, toy_bitext, toy_overrides
 from tests.models.encoders.characters.test_static_characters import encoder_of
 from xsent.config_checks import UsageError
 from xsent.models.encoders.characters.static_characters import StaticCharacterEncoder
-from xsent.paths import sha256
 from xsent.recipes.encoder_folder import LIST, check_encoder_folder, save_encoder
 from xsent.run import train
-
-
-def contents(folder: Path) -> dict[str, str]:
-    """Digests of files, targets of links."""
-    return {
-        str(path.relative_to(folder)): str(path.readlink()) if path.is_symlink() else sha256(path)
-        for path in folder.rglob("*")
-        if path.is_symlink() or path.is_file()
-    }
 
 
 def digest_at(folder: Path) -> str:

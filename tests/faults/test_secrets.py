@@ -125,7 +125,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.setattr("xsent.sweeps.dispatch.train_run", fail)
             assert main([*train, "run_dir=failed"]) == 1
             assert main([*train, "-m", "seed=1,2", "runs_dir=grid"]) == 1
-            make_search(folder)
+            make_search(folder, patch)
         finally:
             logging.root.handlers = handlers
         yield folder
@@ -133,16 +133,19 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def fail(config: dict[str, object]) -> None:
     """Fail as a library does that repeats what it was given, after some files were written."""
-    Path(str(config["run_dir"]), "metrics.csv").write_text("step\n")
+    path = Path(str(config["run_dir"]), "metrics.csv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("step\n")
     logging.getLogger("xsent").warning("no connection to %s", " ".join(OPTIONS))
     raise KeyError(f"no connection to {' '.join(OPTIONS)}")
 
 
-def make_search(folder: Path) -> None:
-    """A search whose config has the secrets, with a trial that fails and names them."""
+def make_search(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """A search whose config has the secrets, with trials that fail and name them."""
     pytest.importorskip("optuna")
     from tests.sweeps.search.stub import InProcess, compose, stub_options, stub_search
 
+    patch.setattr("tests.sweeps.search.stub.train", lambda config, trial: fail(config))
     config = {"hub": dict(started_config(folder))}
     search = stub_search(
         stub_options(folder / "search", n_trials=2), InProcess(), lambda overrides: compose(overrides) | config

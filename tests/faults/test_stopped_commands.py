@@ -15,19 +15,16 @@ from types import FrameType
 from typing import Any
 
 import pytest
-import torch
 
 import xsent
 from tests.child_processes import exit_code
-from tests.helpers import state_of, tiny_static, toy_bitext, toy_overrides
+from tests.faults.inject import contents
+from tests.faults.test_signals import SIGNALS, STATUS, WORD, assert_same_weights
+from tests.helpers import tiny_static, toy_bitext, toy_overrides
 from xsent import sigterm
 from xsent.cli.main import main
 from xsent.config_checks import UsageError
 from xsent.run import single_run
-
-STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
-WORD = {signal.SIGINT: "interrupted; ", signal.SIGTERM: "terminated; "}
-SIGNALS = [pytest.param(number, id=number.name) for number in STATUS]
 
 
 @pytest.fixture(autouse=True)
@@ -64,11 +61,6 @@ def send_in(monkeypatch: pytest.MonkeyPatch, function: str, call: int, number: i
 
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """All files below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
@@ -312,9 +304,7 @@ def test_a_training_in_a_notebook_saves_at_sigterm_and_the_next_call_resumes_it(
     assert not sigterm.received()
     xsent.train([*options, "run_dir=run", "ckpt_path=last"])
     xsent.train([*options, "run_dir=unbroken"])
-    state, expected = (state_of(Path(name, "checkpoints/last.ckpt")) for name in ("run", "unbroken"))
-    for name, value in expected.items():
-        assert torch.equal(state[name], value) if isinstance(value, torch.Tensor) else state[name] == value, name
+    assert_same_weights(Path("run"), Path("unbroken"))
 
 
 def test_a_training_in_a_thread_needs_no_handler(options: list[str], folder: Path) -> None:

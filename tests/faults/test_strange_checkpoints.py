@@ -12,6 +12,7 @@ import torch
 import yaml
 
 import xsent
+from tests.faults.inject import Pickled
 from tests.helpers import toy_bert
 from tests.reporting.test_model_card import CHECKED, EXPORTED, run_folder
 from xsent.checkpoint import save_checkpoint
@@ -161,7 +162,7 @@ UNUSED = (
 def put(config: dict[str, Any], place: str, value: Any) -> None:
     *parents, key = place.split(".")
     for parent in parents:
-        config = config[parent] if isinstance(config.get(parent), dict) else config.setdefault(parent + "_", {})
+        config = config[parent]
     config[key] = value
 
 
@@ -231,37 +232,33 @@ def nested(depth: int) -> dict[str, Any]:
     return node
 
 
-NONE = r"its config cannot be used: "
+UNUSABLE = r"its config cannot be used: "
 OPTIONS = [
-    ("encoder", None, NONE),
-    ("encoder", "mini", NONE),
-    ("encoder", [], NONE),
-    ("encoder", {}, NONE + "encoder: expected a _target_"),
-    ("encoder", nested(100), NONE),
-    ("encoder.name", 5, NONE + "encoder.name=5: expected a string"),
-    ("encoder.name", None, NONE + "encoder.name: expected a value"),
-    ("encoder.path", ["x"], NONE + "encoder.path="),
+    *(("encoder", value, UNUSABLE + "encoder: expected a _target_") for value in (None, "mini", [], nested(100))),
+    ("encoder", {}, UNUSABLE + "encoder: expected a _target_"),
+    ("encoder.name", 5, UNUSABLE + "encoder.name=5: expected a string"),
+    ("encoder.name", None, UNUSABLE + "encoder.name: expected a value"),
+    ("encoder.path", ["x"], UNUSABLE + "encoder.path="),
     ("encoder.path", "nowhere", "expected a static encoder"),
     ("encoder.path", "/dev/null", "expected a static encoder"),
     ("encoder.path", "/etc", "expected a static encoder"),
-    ("encoder.trust_remote_code", True, NONE + "encoder.trust_remote_code: .* has no option"),
-    ("encoder.device", "cuda", NONE + "encoder.device: .* has no option"),
-    ("recipe", None, NONE),
-    ("recipe", "oracle", NONE),
-    ("recipe", {}, NONE + "recipe: expected a _target_"),
-    ("recipe.hidden", 5, NONE + "recipe.hidden=5: expected a list"),
+    ("encoder.trust_remote_code", True, UNUSABLE + "encoder.trust_remote_code: .* has no option"),
+    ("encoder.device", "cuda", UNUSABLE + "encoder.device: .* has no option"),
+    *(("recipe", value, UNUSABLE + "recipe: expected a _target_") for value in (None, "oracle")),
+    ("recipe", {}, UNUSABLE + "recipe: expected a _target_"),
+    ("recipe.hidden", 5, UNUSABLE + "recipe.hidden=5: expected a list"),
     ("recipe.hidden", [10**9], "do not fit"),
-    ("recipe.hidden", [10**18], "do not fit|cannot be used"),
+    ("recipe.hidden", [10**18], "do not fit"),
     ("recipe.hidden", [-1], "do not fit"),
     ("recipe.hidden", [0], "do not fit"),
-    ("recipe.hidden", ["x"], NONE),
+    ("recipe.hidden", ["x"], UNUSABLE),
     ("recipe.hidden", [4] * 500, "do not fit"),
     ("recipe._target_", "xsent.recipes.labse.LabseRecipe", "do not fit"),
-    ("recipe._target_", "xsent.recipes.divergence.DivergenceRecipe", ""),
+    ("recipe._target_", "xsent.recipes.divergence.DivergenceRecipe", "do not fit"),
     ("recipe._target_", "xsent.recipes.rolaser.RolaserRecipe", "do not fit"),
-    ("final", "../../canary/folder/thesis.txt", NONE + "final=.* expected one of best, last"),
-    ("final", None, NONE + "final=None: expected one of"),
-    ("final", ["best"], NONE + "final="),
+    ("final", "../../canary/folder/thesis.txt", UNUSABLE + "final=.* expected one of best, last"),
+    ("final", None, UNUSABLE + "final=None: expected one of"),
+    ("final", ["best"], UNUSABLE + "final="),
     ("final", "last", "no such checkpoint"),
 ]
 
@@ -276,7 +273,6 @@ def test_an_option_that_does_not_fit_is_named(
     with pytest.raises((ValueError, FileNotFoundError), match=message) as caught:
         xsent.load_encoder(saved(checkpoint, tmp_path))
     assert "\n" not in format_error(caught.value)
-    assert str(tmp_path) in str(caught.value) or place.split(".")[0] in str(caught.value)
 
 
 WEIGHT = "heads.meaning.weight"
@@ -331,16 +327,6 @@ def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path, content: Any, is_
         xsent.load_encoder(run if is_folder else run / "checkpoints/best.ckpt")
 
 
-class Pickled:
-    """Touches a file when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.path,)
-
-
 @pytest.mark.parametrize("place", ["xsent", "state_dict", "xsent.config", "xsent.config.encoder", "callbacks", "loops"])
 def test_pickled_code_is_not_run(checkpoint: dict[str, Any], tmp_path: Path, canary: Path, place: str) -> None:
     put(checkpoint, place, Pickled(tmp_path / "marker"))
@@ -366,9 +352,8 @@ def test_every_way_to_load_a_run_takes_trust_from_its_caller(
     target = {"_target_": "os.system", "command": f"touch {tmp_path}/marker"}
     own = transformer_config(own_code(tmp_path / "own"), trust_remote_code=True)
     checkpoint["xsent"]["config"]["encoder"] = own if allows else target
-    with pytest.raises(
-        ValueError, match=r"needs Python code of its own|encoder\._target_: os\.system may not be built"
-    ):
+    message = "needs Python code of its own" if allows else r"encoder\._target_: os\.system may not be built"
+    with pytest.raises(ValueError, match=message):
         CALLS[name](saved(checkpoint, tmp_path))
 
 
@@ -425,7 +410,7 @@ STRANGE_TEXTS = [
 
 
 @pytest.mark.parametrize("text", STRANGE_TEXTS)
-def test_a_card_holds_strange_text_as_text(tmp_path: Path, text: str) -> None:
+def test_strange_text_changes_no_field_of_a_card(tmp_path: Path, text: str) -> None:
     honest = model_card(EXPORTED, about_run(run_folder(tmp_path / "honest")), CHECKED)
     card = model_card(EXPORTED, about_run(run_folder(tmp_path, name=text)), CHECKED)
     before, fields, *_ = re.split(r"^---\n", card, flags=re.MULTILINE)

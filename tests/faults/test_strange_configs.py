@@ -111,43 +111,45 @@ def test_a_config_with_a_strange_target_is_refused_before_anything_is_built(
     OmegaConf.update(cfg, place, node, merge=False, force_add=True)
     with pytest.raises(UsageError) as caught:
         plain(cfg)
-    message = str(caught.value)
-    assert message.startswith((f"{place}._target_: {target} may not be built from a config here", "evaluator.teacher"))
+    assert str(caught.value).startswith(f"{place}._target_: {target} may not be built from a config here")
+
+
+STRANGE = "may not be built from a config here"
 
 
 @pytest.mark.parametrize(
-    "override",
+    ("override", "message"),
     [
-        "recipe.loss._target_=os.system",
-        "encoder._target_=xsent.files.atomic.write_text",
-        "+encoder.x={_target_: os.system}",
-        "recipe.optimizer={_target_: os.system, command: id}",
-        "+callbacks.x={_target_: subprocess.Popen, args: id}",
-        "logger={_target_: builtins.eval}",
-        "evaluator={_target_: shutil.rmtree, path: /}",
-        "trainer._target_=xsent.run.train",
-        "+recipe.optimizer._args_=[1]",
-        "+recipe.optimizer._recursive_=false",
-        "+encoder._convert_=none",
-        "+recipe.optimizer._mode_=x",
-        "recipe.optimizer._partial_=maybe",
-        "+search={_target_: os.system}",
-        "+pictures.x={_target_: os.system}",
-        "expected={x: {_target_: os.system}}",
-        "published=[{_target_: os.system}]",
-        "trust_remote_code=maybe",
-        "trust_remote_code=1",
+        ("recipe.loss._target_=os.system", f"recipe.loss._target_: os.system {STRANGE}"),
+        (
+            "encoder._target_=xsent.files.atomic.write_text",
+            f"encoder._target_: xsent.files.atomic.write_text {STRANGE}",
+        ),
+        ("+encoder.x={_target_: os.system}", f"encoder.x._target_: os.system {STRANGE}"),
+        ("++recipe.optimizer={_target_: os.system, command: id}", f"recipe.optimizer._target_: os.system {STRANGE}"),
+        ("+callbacks.x={_target_: subprocess.Popen, args: id}", f"callbacks.x._target_: subprocess.Popen {STRANGE}"),
+        ("logger={_target_: builtins.eval}", f"logger._target_: builtins.eval {STRANGE}"),
+        ("trainer._target_=xsent.run.train", f"trainer._target_: xsent.run.train {STRANGE}"),
+        ("+recipe.optimizer._args_=[1]", "recipe.optimizer._args_: not read"),
+        ("+recipe.optimizer._recursive_=false", "recipe.optimizer._recursive_: not read"),
+        ("+encoder._convert_=none", "encoder._convert_: not read"),
+        ("+recipe.optimizer._mode_=x", "recipe.optimizer._mode_: not read"),
+        ("recipe.optimizer._partial_=maybe", "recipe.optimizer._partial_=maybe: expected true or false"),
+        ("+search={_target_: os.system}", f"search._target_: os.system {STRANGE}"),
+        ("+pictures.x={_target_: os.system}", f"pictures.x._target_: os.system {STRANGE}"),
+        ("++expected={x: {_target_: os.system}}", f"expected.x._target_: os.system {STRANGE}"),
+        ("published=[{_target_: os.system}]", f"published[0]._target_: os.system {STRANGE}"),
+        ("trust_remote_code=maybe", "trust_remote_code=maybe: expected true or false"),
+        ("trust_remote_code=1", "trust_remote_code=1: expected true or false"),
     ],
 )
 def test_an_override_with_a_strange_target_or_key_ends_with_status_2(
-    override: str, tmp_path: Path, canary: Path, caplog: pytest.LogCaptureFixture
+    override: str, message: str, tmp_path: Path, canary: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     arguments = ["recipe=labse", "encoder=tiny", "data=cldr", "evaluator=none", f"runs_dir={tmp_path}/runs", override]
     assert run_command("train", arguments, lambda command: plain(command.cfg)) == 2
-    (message,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-    assert any(
-        text in message for text in ("may not be built from a config here", "not read", "expected", "no such key")
-    )
+    (error,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert error.startswith(message)
     assert not (tmp_path / "runs").exists()
 
 
@@ -211,13 +213,13 @@ def as_config_file(folder: Path, text: str) -> None:
 
 
 def as_command(folder: Path, text: str) -> None:
-    (folder / "command.yaml").write_text(f"choices: {{recipe: labse}}\noverrides: {text}\n")
+    (folder / "command.yaml").write_text(f"choices: {{recipe: labse}}\noverrides: [{text}]\n")
     read_record(folder)
 
 
 def as_report(folder: Path, text: str) -> None:
     (folder / "metrics.json").write_text(json.dumps({"metrics": {"test/x/original/mean/accuracy": 1.0}}))
-    (folder / "config.yaml").write_text(f"recipe: {{_target_: a.Recipe}}\nencoder: {text}\n")
+    (folder / "config.yaml").write_text(f"recipe: {{_target_: a.Recipe}}\nencoder: {{name: {text}}}\n")
     write_report(folder)
 
 
@@ -228,7 +230,7 @@ def test_a_tag_in_yaml_runs_nothing_and_names_the_file(
 ) -> None:
     folder = tmp_path / "strange"
     folder.mkdir()
-    with pytest.raises(ValueError, match="strange") as caught:
+    with pytest.raises(ValueError, match=r"strange/(experiment/strange|command|config)\.yaml") as caught:
         read(folder, tag.format(marker=tmp_path / "marker"))
     assert "\n" not in format_error(caught.value)
     assert not (folder / "report.html").exists()

@@ -19,7 +19,6 @@ from tests.faults.killed_runs import (
     complete,
     differences,
     lost_rows,
-    make_data,
     unbroken,
 )
 from tests.faults.test_signals import Moment, send_at
@@ -80,11 +79,6 @@ OF_OUTPUTS = {
     "after metrics.json": Kill("xsent.reporting.run_outputs:write_metrics_json", 1, "after"),
     "after the page": Kill("xsent.reporting.pages:try_report", 1, "after"),
 }
-
-
-@pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_data(tmp_path_factory.mktemp("toy"))
 
 
 def _rows(setups: Mapping[str, Setup], moments: Mapping[str, Kill]) -> list[Any]:

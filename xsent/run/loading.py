@@ -211,7 +211,7 @@ def _stored_config(file: Path, checkpoint: Any) -> dict[str, Any]:
         used = {part: config[part] for part in ("encoder", "recipe")}
         for part, node in used.items():
             check_targets(node, part, part)
-            if "_target_" not in node or "_partial_" in node:
+            if not isinstance(node, Mapping) or "_target_" not in node or "_partial_" in node:
                 raise ValueError(f"{part}: expected a _target_ and its options")
         check_keys({"encoder": used["encoder"]})
         check_types(used)
