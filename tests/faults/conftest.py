@@ -12,7 +12,7 @@ import pytest
 FOLDER = Path(__file__).parent
 MANY = 16  # rows of a function that all run in the short form
 STEP = 17  # of more rows every seventeenth: a prime, so that each of several parameters varies
-INJECTIONS = "injections"  # user property of a test that injects several faults, e.g. a property-based one
+INJECTIONS = "injections"  # user property of a test that injects several faults
 OUTCOMES = {"passed": "held", "failed": "failed", "error": "failed", "skipped": "skipped"}
 
 

@@ -38,7 +38,7 @@ KINDS: dict[str, Callable[[bytes, int, random.Random], bytes]] = {
     "truncated": lambda content, at, _: content[:at],
     "flipped bit": _flip,
     "random block": _other_block,
-    "removed byte": lambda content, at, _: content[:at] + content[at + 1 :] if at else content[1:],
+    "removed byte": lambda content, at, _: content[:at] + content[at + 1 :],
     "inserted byte": lambda content, at, rng: content[:at] + rng.randbytes(1) + content[at:],
     "bytes at the end": lambda content, _, rng: content + rng.randbytes(16),
 }

@@ -5,7 +5,7 @@ import gzip
 import stat
 import zipfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,14 +108,14 @@ def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "FREE_BYTES", 10_000)
 
 
-def bomb(size: int = 2_000_000) -> bytes:
-    return b"a a\n" * (size // 4)
+def bomb() -> bytes:
+    return b"a a\n" * 500_000
 
 
-def moses(folder: Path, content: bytes) -> Iterator[object]:
+def moses(folder: Path, content: bytes) -> list[object]:
     for name in NAMES:
         (folder / f"{name}.gz").write_bytes(content)
-    return iter(list(read_moses(RejectLedger(strict=False), str(folder))))
+    return list(read_moses(RejectLedger(strict=False), str(folder)))
 
 
 READERS: dict[str, Callable[[Path], object]] = {
@@ -127,16 +127,18 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.usefixtures("small_limit")
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("layers", [1, 2])
-def test_a_gzip_bomb_stops_with_its_name(reader: str, layers: int, tmp_path: Path) -> None:
+def test_a_gzip_bomb_stops_with_its_name(reader: str, tmp_path: Path) -> None:
     path = tmp_path / "bomb.json.gz"
-    content = gzip.compress(bomb(20_000_000 if layers == 2 else 2_000_000))
-    path.write_bytes(gzip.compress(content, compresslevel=0) if layers == 2 else content)
-    if layers == 2:  # the inner archive is text to a reader, and is refused as text
-        with pytest.raises((ValueError, UnicodeDecodeError)):
-            READERS[reader](path)
-        return
+    path.write_bytes(gzip.compress(bomb()))
     with pytest.raises(ValueError, match=rf"{path}: [\d,]+ bytes unpack to more than [\d,]+, as a decompression bomb"):
+        READERS[reader](path)
+
+
+@pytest.mark.parametrize("reader", ["columns", "JSON"])
+def test_a_gzip_file_in_a_gzip_file_is_refused_as_text(reader: str, tmp_path: Path) -> None:
+    path = tmp_path / "text.json.gz"
+    path.write_bytes(gzip.compress(gzip.compress(TEXT)))
+    with pytest.raises(ValueError, match=f"{path}:1: broken UTF-8"):
         READERS[reader](path)
 
 
@@ -155,26 +157,22 @@ def test_a_zip_bomb_stops_with_its_name(kind: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_limit")
-def test_a_bomb_of_two_layers_counts_both(tmp_path: Path) -> None:
-    inner = gzip.compress(bomb(50_000_000))
+def test_a_bomb_in_the_second_layer_is_counted(tmp_path: Path) -> None:
+    inner = gzip.compress(bomb())
     path = zip_of(tmp_path / "bomb.zip", {f"{name}.gz": inner for name in NAMES})
     with pytest.raises(ValueError, match="unpack to more than"):
         pairs(path)
 
 
 @pytest.mark.usefixtures("small_limit")
-def test_many_files_in_a_zip_share_the_limit(tmp_path: Path) -> None:
+def test_many_files_in_a_zip_share_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     members = {f"c{number}.en-de.{lang}": b"a a\n" * 1500 for number in range(40) for lang in ("en", "de")}
     path = zip_of(tmp_path / "many.zip", members)
     assert path.stat().st_size * archives.LARGEST_RATIO > 80 * 6000  # below the ratio: read in full
     assert len(pairs(path)) == 40 * 1500
-    archives.FREE_BYTES, ratio = 10_000, archives.LARGEST_RATIO
-    try:
-        archives.LARGEST_RATIO = 1
-        with pytest.raises(ValueError, match=f"{path}: .*unpack to more than"):
-            pairs(path)
-    finally:
-        archives.LARGEST_RATIO = ratio
+    monkeypatch.setattr(archives, "LARGEST_RATIO", 1)
+    with pytest.raises(ValueError, match=f"{path}: .*unpack to more than"):
+        pairs(path)
 
 
 @pytest.mark.exhaustive
@@ -267,7 +265,7 @@ def test_a_hostile_zip_file_is_refused_by_name(kind: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("prefix", ["../", "../../../", "/", "C:\\", "a/../../", "./"])
 def test_a_name_that_leads_out_of_the_archive_writes_nothing(prefix: str, tmp_path: Path) -> None:
-    folder = tmp_path / "deep" / "deeper"
+    folder = tmp_path / "a" / "b" / "c"
     folder.mkdir(parents=True)
     path = zip_of(folder / "corpus.zip", {prefix + name: TEXT for name in NAMES})
     assert pairs(path) == EXPECTED

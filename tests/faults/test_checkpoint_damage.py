@@ -136,7 +136,7 @@ def test_a_checkpoint_with_the_content_of_another_file_is_refused(name: str, oth
         ("last.previous.ckpt.sha256", "last.ckpt.sha256"),
     )
     if is_known:
-        assert are_equal(found, state(1 if path != last or name == "last.ckpt" != other else 2))
+        assert are_equal(found, state(2 if name == other and path == last else 1))
     else:
         check_refusal(found, path)
 

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import Context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -29,21 +29,18 @@ from xsent.recipes.labse import LabseRecipe
 from xsent.run import evaluate, train
 from xsent.run.start import LOCK, read_command, started, writing
 
-Hold = Callable[[Path], AbstractContextManager[Any]]
-
-
 # ---- holders of a lock
 
 
 def hold_run(folder: str, connection: Connection) -> None:
-    """Write a run folder until the connection is closed."""
+    """Write a run folder until a message comes."""
     with writing(Path(folder)):
         connection.send(os.getpid())
         connection.recv()
 
 
 def hold_work(folder: str, connection: Connection) -> None:
-    """Use a work folder until the connection is closed."""
+    """Use a work folder until a message comes."""
     with open_work_folder(Path(folder), {"job": "diverge"}):
         connection.send(os.getpid())
         connection.recv()
@@ -116,7 +113,6 @@ WAYS: dict[str, Callable[[], object]] = {
 def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Folder of a run with a checkpoint and a log; the current folder is its parent's parent."""
     monkeypatch.chdir(tmp_path)
-    toy_bitext(tmp_path / "data", pairs=20)
     with started(read_command("train", ["recipe=labse", "name=first"])):
         last = Path("runs/first/checkpoints/last.ckpt")
         last.parent.mkdir()
@@ -261,7 +257,7 @@ def run_and_exit(arguments: list[str], folder: Path) -> None:
 
 @pytest.fixture
 def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two files of sentences; the current folder."""
+    """Two files of sentences and one of pairs, in the current folder."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
         (tmp_path / f"{name}.txt").write_text("".join(f"sentence {name} {row}\n" for row in range(30)))
@@ -318,4 +314,4 @@ def test_processes_that_fill_one_cache_at_the_same_time_read_equal_vectors(
     embed(tmp_path / "fresh", tmp_path / "expected.npy")
     expected = (tmp_path / "expected.npy").read_bytes()
     assert [path.read_bytes() == expected for path in tmp_path.glob("[0-9].npy")] == [True] * 4
-    assert len(list((tmp_path / "cache" / "embeddings").glob("[0-9a-f]*"))) >= 1
+    assert len(list((tmp_path / "cache" / "embeddings").glob("*/"))) == 1

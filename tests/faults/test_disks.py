@@ -119,9 +119,13 @@ def command(*words: str) -> None:
     assert status == 0
 
 
+def write_texts(path: Path, version: int) -> Path:
+    path.write_text("".join(f"{text}\n" for text in texts(version)), encoding="utf-8")
+    return path
+
+
 def encode_job(folder: Path, version: int, *, suffix: str) -> None:
-    source = folder.parent / f"source{version}.txt"
-    source.write_text("".join(f"{text}\n" for text in texts(version)), encoding="utf-8")
+    source = write_texts(folder.parent / f"source{version}.txt", version)
     command("encode", str(source), "-o", str(folder / f"vectors{suffix}"), "--set", "block=100")
 
 
@@ -138,15 +142,12 @@ def parquet_job(folder: Path, version: int) -> None:
 
 
 def noise_job(folder: Path, version: int) -> None:
-    source = folder.parent / f"source{version}.txt"
-    source.write_text("".join(f"{text}\n" for text in texts(version)), encoding="utf-8")
+    source = write_texts(folder.parent / f"source{version}.txt", version)
     command("noise", str(source), "-o", str(folder / "noisy.txt"), "--set", "workers=1")
 
 
 def mine_job(folder: Path, version: int) -> None:
-    sides = [folder.parent / f"{side}{version}.txt" for side in "xy"]
-    for side in sides:
-        side.write_text("".join(f"{text}\n" for text in texts(version)), encoding="utf-8")
+    sides = [write_texts(folder.parent / f"{side}{version}.txt", version) for side in "xy"]
     command("mine", *map(str, sides), "-o", str(folder / "mined.tsv"))
 
 
@@ -309,10 +310,16 @@ CODES = {
     "new folder": ("EACCES",),
     "create": ("ENOSPC", "EACCES"),
 }
+ROWS = ("embeddings", "vectors_file")  # writers that write rows in any order
+USERS = {  # the writers that do an operation, unless all do
+    "allocate": (*ROWS, "tokens", "noise", "shard", "npy_job", "safetensors_job", "parquet_job", "mine_job"),
+    "write rows": ROWS,
+}
 STEPS = [
     pytest.param(name, operation, code, id=f"{name}-{operation}-{code}")
     for name in WRITERS
     for operation, codes in CODES.items()
+    if name in USERS.get(operation, WRITERS)
     for code in (codes[:1] if name in JOBS else codes)
 ]
 
@@ -341,11 +348,14 @@ def test_a_step_that_fails_loses_nothing_and_the_same_call_succeeds_later(
                 check_nothing_is_lost(name, folder, prepared)
                 patch.undo()
                 WRITERS[name](folder, 1)
+            else:  # a folder that exists is made in vain; the text of a lock file may be missing
+                assert not step.has_failed or operation in ("new folder", "create")
         check_success(name, folder, prepared)
         shutil.rmtree(folder)
         if not step.has_failed:
             break
         injected += 1
+    assert injected
     record_property(INJECTIONS, injected)
 
 

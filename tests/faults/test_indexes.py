@@ -115,11 +115,11 @@ def forge(folder: Path, name: str, change: Callable[[NDArray[Any]], NDArray[Any]
     seal.write_text(json.dumps(json.loads(seal.read_text()) | {file.name: sha256(file)}))
 
 
-VECTORS = [
+LAID_OUT = [
     f"{kind}/000000/{name}.npy" for kind, names in ARRAYS.items() for name in names if kind not in ("source", "target")
 ]
 OTHER_ARRAYS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    "fewer rows": lambda array: array[:-1] if array.shape[0] > 1 else array[:0],
+    "fewer rows": lambda array: array[:-1],
     "another dimension": lambda array: array[..., None],
     "another type": lambda array: array.astype(np.float16),
 }
@@ -128,7 +128,7 @@ OTHER_ARRAYS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 # The number of cells is no part of the layout.
 OTHER_ROWS = [
     pytest.param(name, change, id=f"{name}-{kind}")
-    for name in VECTORS
+    for name in LAID_OUT
     for kind, change in OTHER_ARRAYS.items()
     if kind != "fewer rows" or not name.endswith(("centroids.npy", "starts.npy"))
 ]

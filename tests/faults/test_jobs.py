@@ -22,8 +22,8 @@ class Case(NamedTuple):
     """A command, one of its inputs, and one of the files that it writes."""
 
     command: str  # INPUT and OUT stand for the input and the output
-    written: str  # name of the file that is an input, too; the output is "out", with the suffix of this name if any
-    out: str
+    written: str  # name of the file that is an input, too
+    out: str  # the output
 
 
 # Each input of each command against each file that the command writes, or deletes, beside it.
@@ -248,8 +248,12 @@ def _work(*arguments: object) -> None:
 # ---- work folders, and folders of models
 
 
-WORKING = {"encode": "encode {} -o {}.npy", "mine": "mine {0} {0} -o {1}", "filter": "filter {} -o {}"}
-WORKING |= {"diverge": "diverge {} -o {}"}
+WORKING = {
+    "encode": "encode {} -o {}.npy",
+    "mine": "mine {0} {0} -o {1}",
+    "filter": "filter {} -o {}",
+    "diverge": "diverge {} -o {}",
+}
 
 
 @pytest.mark.parametrize("command", WORKING.values(), ids=list(WORKING))
