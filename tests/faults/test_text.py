@@ -25,7 +25,7 @@ from xsent.jobs.bitext_reader import BitextReader
 from xsent.jobs.bitext_reader import Columns as BitextColumns
 from xsent.jobs.work_folder import open_work_folder
 from xsent.models.encoders.static import StaticEncoder
-from xsent.models.model_files import read_json as read_model_json
+from xsent.models.model_files import read_json_or_none
 from xsent.reporting.pages.run_folder import read_run
 from xsent.run.errors import format_error
 from xsent.text.distractors.llm.ledger import Ledger
@@ -229,7 +229,7 @@ WHOLE: dict[str, tuple[str, Callable[[Path], object]]] = {
     "figures of a run": ("metrics.json", lambda path: read_run(path.parent)),
     "manifest of a job": ("work/manifest.json", _manifest),
     "settings of a model": ("config.json", _static),
-    "settings from the hub": ("config.json", read_model_json),
+    "settings from the hub": ("config.json", read_json_or_none),
 }
 BROKEN = {
     "no end of nesting": DEEP,

@@ -135,7 +135,7 @@ def check_sums(folder: Path) -> None:
             )
 
 
-def read_json(path: Path) -> Any:
+def read_json_or_none(path: Path) -> Any:
     """Return the content of a JSON file; None if there is no such file.
 
     Raises:
@@ -202,7 +202,7 @@ def quiet_transformers() -> Iterator[None]:
 def _read_configs(folder: Path) -> list[Any]:
     """Settings of a model and of its modules, each in a folder of its own; ``ValueError`` as of ``check_layers``."""
     files = [file for pattern in ("config.json", "*/config.json") for file in sorted(folder.glob(pattern))]
-    configs = {file: read_json(file) for file in files}
+    configs = {file: read_json_or_none(file) for file in files}
     for file, config in configs.items():
         check_layers(config, file)
     return list(configs.values())

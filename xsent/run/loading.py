@@ -122,7 +122,7 @@ def is_run(path: Path) -> bool:
 def _folder_config(path: Path) -> dict[str, Any]:
     """Config of the encoder that a folder holds, by its files."""
     from xsent.models.encoders.sentence_transformers_folder import is_static
-    from xsent.models.model_files import read_json
+    from xsent.models.model_files import read_json_or_none
 
     options: dict[str, Any] = {"name": path.resolve().name, "path": str(path)}
     if (path / "modules.json").is_file():
@@ -133,7 +133,7 @@ def _folder_config(path: Path) -> dict[str, Any]:
         return _transformer_config() | options | of_folder
     if (path / "vectors.safetensors").is_file():
         return encoder_config("mini" if (path / "tokenizer.json").is_file() else "static_characters") | options
-    model_type = (read_json(path / "config.json") or {}).get("model_type")
+    model_type = (read_json_or_none(path / "config.json") or {}).get("model_type")
     if model_type == "character_bert":
         return encoder_config("character_bert") | options
     if model_type is not None:

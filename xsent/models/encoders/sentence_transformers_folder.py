@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from xsent.models.model_files import read_json, read_weights
+from xsent.models.model_files import read_json_or_none, read_weights
 from xsent.similarity import unit
 
 # Supported poolings, by the names of sentence-transformers and of ``POOLING`` alike, in the order of a concatenation.
@@ -209,7 +209,7 @@ def _write_json(path: Path, content: object) -> None:
 
 def _read_modules(folder: Path) -> list[tuple[str, Path]] | None:
     """Kind and folder of each module; None without a ``modules.json``."""
-    modules = read_json(folder / "modules.json")
+    modules = read_json_or_none(folder / "modules.json")
     if modules is None:
         return None
     try:
@@ -243,13 +243,13 @@ def _module_kind(type_name: str, folder: Path) -> str:
 def _transformer_options(folder: Path) -> tuple[int | None, bool]:
     # The file name contains the architecture: sentence_bert_config.json, sentence_roberta_config.json, ...
     for path in sorted(folder.glob("sentence_*_config.json")):
-        options = read_json(path)
+        options = read_json_or_none(path)
         return options.get("max_seq_length"), bool(options.get("do_lower_case", False))
     return None, False
 
 
 def _read_pooling(path: Path) -> tuple[str, ...]:
-    options = read_json(path)
+    options = read_json_or_none(path)
     if options is None:
         raise FileNotFoundError(f"{path}: modules.json names a Pooling module, but there is no such file")
     modes = options.get("pooling_mode")
@@ -275,7 +275,7 @@ def _read_token_projection(folder: Path) -> nn.Linear:
 
 def _read_dense(folder: Path, feature: str) -> list[nn.Module]:
     path = folder / "config.json"
-    options: Any = read_json(path)
+    options: Any = read_json_or_none(path)
     if options is None:
         raise FileNotFoundError(f"{path}: modules.json names a Dense module, but there is no such file")
     if not isinstance(options, dict):
@@ -300,7 +300,7 @@ def _activation(name: str, path: Path) -> nn.Module:
 
 
 def _read_prompt(path: Path) -> str:
-    options = read_json(path) or {}
+    options = read_json_or_none(path) or {}
     name = options.get("default_prompt_name")
     if name is None:
         return ""

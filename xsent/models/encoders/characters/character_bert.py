@@ -28,7 +28,7 @@ from xsent.models.encoders.characters.character_cnn import (
     word_ids,
 )
 from xsent.models.encoders.pooled import POOLER, PooledEncoder
-from xsent.models.model_files import model_folder, read_json, read_weights
+from xsent.models.model_files import model_folder, read_json_or_none, read_weights
 
 log = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ class CharacterBertEncoder(PooledEncoder):
 
 
 def _read_config(path: Path) -> BertConfig:
-    config = read_json(path)
+    config = read_json_or_none(path)
     if config is None:
         raise FileNotFoundError(f"{path}: expected the config of a CharacterBERT, found no such file")
     missing = [key for key in SIZES if key not in config]
