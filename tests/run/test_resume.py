@@ -75,11 +75,9 @@ def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
     return [*options.split(), f"data.root={root}", f"encoder.path={encoder}"]
 
 
-QUICK = ("labse", "paraphrase")  # the others only in the slow set
-EACH = [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in (*RECIPES, *WITH_BERT)]
-
-
-@pytest.mark.parametrize("recipe", EACH)
+# tests/faults/test_training_kills.py has every recipe as it is; here both hosts of ORACLE with a warm-up.
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["oracle with meat", "oracle with dream"])
 def test_a_run_killed_twice_ends_with_the_weights_of_an_unbroken_run(tmp_path: Path, recipe: str) -> None:
     options = (
         "trainer.max_epochs=2 callbacks.checkpoints.every_n_batches=3 evaluator=none trainer.enable_progress_bar=false"
