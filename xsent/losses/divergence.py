@@ -34,7 +34,7 @@ def equivalence_cross_entropy(scores: Tensor, divergent: Tensor) -> Tensor:
         divergent: (N,) int64 or bool, 1 where a pair diverges.
 
     Source:
-        The ablation of Briakou and Carpuat 2020, section 5. The released code has two outputs; this logit is their
+        The ablation of Briakou and Carpuat 2020, section 6.1. The released code has two outputs; this logit is their
         difference.
     """
     return F.binary_cross_entropy_with_logits(scores, (divergent == 0).to(scores.dtype))

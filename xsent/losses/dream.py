@@ -37,7 +37,7 @@ def dream_terms(source: DreamSide, target: DreamSide) -> DreamTerms:
     A language that occurs once has no partner and is left out of the mean of ``language_embedding``.
 
     Source:
-        The released code of DREAM; digest of Ki et al. 2024, section 2.1. Both code bases compute
+        The released code of DREAM; Ki et al. 2024, section 3.1. Both code bases compute
         a term that separates the two languages but leave it out of their sums; it is not computed here.
     """
     aligned = 1 - row_cosines(source.parts.meaning, target.parts.meaning)  # (N,)

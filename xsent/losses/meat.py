@@ -34,7 +34,7 @@ def meat_terms(
         source_logits, target_logits: (N, L), of the discriminator on meaning embeddings.
 
     Source:
-        The released code of MEAT (EhimeNLP/MEAT); digest of Ki et al. 2024, section 2.2. The
+        The released code of MEAT (EhimeNLP/MEAT); Ki et al. 2024, section 3.2. The
         adversarial term is a cross entropy with the uniform distribution; its minimum is 2 log L.
     """
     return MeatTerms(

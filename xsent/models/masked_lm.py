@@ -55,7 +55,7 @@ class MaskedLM:
         ValueError: a tokenizer without mask or without Rust backend, or ``top`` or ``max_length`` beyond the model.
 
     Source:
-        Briakou and Carpuat 2020, section 3, lexical substitution; their release for what the model may predict.
+        Briakou and Carpuat 2020, section 3.2, lexical substitution; their release for what the model may predict.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ class NoiseFilter:
     """Rejects fragments, lists of numbers and barely translated pairs.
 
     Source:
-        Briakou & Carpuat 2020 (arXiv:2010.03662), section 4.1 and the released code.
+        Briakou & Carpuat 2020 (arXiv:2010.03662), sections 4 and 5 and the released code.
     """
 
     min_words: int  # exclusive, as max_words; both sides

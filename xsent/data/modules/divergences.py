@@ -48,7 +48,7 @@ class DivergenceData(TrainingData):
     An item of ``pairs`` is two pairs of sentences in ``global_batch_size``.
 
     Source:
-        Briakou and Carpuat 2020 (arXiv:2010.03662), sections 3.2 and 5; the three splits are the released code's.
+        Briakou and Carpuat 2020 (arXiv:2010.03662), sections 5 and 6.1; the three splits are the released code's.
     """
 
     description = "divergences of seed pairs"

@@ -48,7 +48,7 @@ def read_clsd(root: str, directions: Sequence[str] | None, *, distractors: int |
             a row is invalid; names file and line.
 
     Source:
-        Michail, Clematide, Sennrich 2025 (arXiv:2502.08638), section 3; the released files for their format.
+        Michail, Clematide, Sennrich 2025 (arXiv:2502.08638), section 3.1; the released files for their format.
     """
     if distractors is not None and distractors < 1:
         raise ValueError(

@@ -56,7 +56,7 @@ class Pivot:
         ValueError: both ``root`` and ``translator``, or an unknown language.
 
     Source:
-        Michail, Clematide, Sennrich 2025 (arXiv:2502.08638), section 4: both sides in English, by one system.
+        Michail, Clematide, Sennrich 2025 (arXiv:2502.08638), section 3.2: both sides in English, by one system.
     """
 
     # Translated files, `MT_...` of the release, or JSON lines with texts in the pivot language under the codes of the

@@ -78,8 +78,8 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         Of annotations ``<name>/agreement/alpha_nominal`` etc. as in ``agreement_table``.
 
     Source:
-        Briakou & Carpuat 2020 (arXiv:2010.03662), section 6; the threshold of margin scores is that of WikiMatrix
-        (Schwenk et al. 2019).
+        Briakou & Carpuat 2020 (arXiv:2010.03662), sections 5, 6.1 and 7.1; the threshold of margin scores is that of
+        WikiMatrix (Schwenk et al. 2019).
     """
 
     requested_by = "sets"

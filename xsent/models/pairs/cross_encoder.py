@@ -52,7 +52,7 @@ class PairEncoder(DeclaredModule):
     provides W and b; otherwise they are new.
 
     Source:
-        Briakou and Carpuat 2020 (arXiv:2010.03662), sections 3.1 and 3.2.
+        Briakou and Carpuat 2020 (arXiv:2010.03662), sections 3.1 and 3.4.
     """
 
     base: SentenceEncoder  # provides transformer and tokenizer, which must be a fast one

@@ -27,7 +27,7 @@ def moses_words(sentence: str, language: str) -> tuple[str, ...]:
         ImportError: sacremoses is not installed.
 
     Source:
-        Briakou & Carpuat 2020 (arXiv:2010.03662), section 4.1 and the released code; the scripts of Moses
+        Briakou & Carpuat 2020 (arXiv:2010.03662), section 5 and the released code; the scripts of Moses
         (Koehn et al. 2007) in sacremoses.
     """
     return _tokenizer(language)(sentence)

@@ -23,7 +23,7 @@ class Uneven:
     """Replaces one side by that of another pair.
 
     Source:
-        Briakou & Carpuat 2020, appendix A.2, after Pham et al. 2018. Differs from the released code: a fair coin, not
+        Briakou & Carpuat 2020, Appendix A.2, after Pham et al. 2018. Differs from the released code: a fair coin, not
         the number of the pair, chooses the side, so that a divergence does not depend on the order of pairs.
     """
 
@@ -45,7 +45,7 @@ class Insertion:
     """Adds a sentence of another pair before or after the shorter side (the source if both are equally long).
 
     Source:
-        Briakou & Carpuat 2020, appendix A.2, after Pham et al. 2018. Differs from the released code: a fair coin, not
+        Briakou & Carpuat 2020, Appendix A.2, after Pham et al. 2018. Differs from the released code: a fair coin, not
         the number of the pair, chooses between before and after.
     """
 

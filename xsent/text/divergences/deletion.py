@@ -15,7 +15,7 @@ class SubtreeDeletion:
     """Deletes a subtree of the source, or its aligned words in the target.
 
     Source:
-        Briakou & Carpuat 2020, section 2.1. Differs from the released code: every candidate can be drawn, not all but
+        Briakou & Carpuat 2020, section 3.2. Differs from the released code: every candidate can be drawn, not all but
         the first two; its position is that of the parse, not the first one with the same text; a deletion needs
         aligned words and must leave some.
     """

@@ -51,7 +51,7 @@ class Diverger:
     on the phrases and sentences of all seeds and, without a ranker, on their word frequencies.
 
     Source:
-        Briakou & Carpuat 2020 (arXiv:2010.03662), section 2.1 and appendix A.2.
+        Briakou & Carpuat 2020 (arXiv:2010.03662), section 3.2; the coarse ones Appendix A.2.
     """
 
     seed: int  # of all draws

@@ -19,7 +19,7 @@ class PhraseReplacement:
     """Replaces a phrase by one with the same tags from the seeds.
 
     Source:
-        Briakou & Carpuat 2020, section 2.1, after Pham et al. 2018. Differs from the released code: a used phrase
+        Briakou & Carpuat 2020, section 3.2, after Pham et al. 2018. Differs from the released code: a used phrase
         stays in the inventory, so that no divergence depends on earlier ones.
     """
 

@@ -72,7 +72,7 @@ class LexicalSubstitution:
     Stop words are neither replaced nor inserted.
 
     Source:
-        Briakou & Carpuat 2020, section 2.1. Differs from the released code: only words with candidates count as
+        Briakou & Carpuat 2020, section 3.2. Differs from the released code: only words with candidates count as
         attempts, and no candidate is a stop word ("know > have").
     """
 

@@ -36,7 +36,7 @@ class WordNet:
     """Substitution candidates from WordNet; files are read on first use.
 
     Source:
-        Briakou & Carpuat 2020, section 2.1, and the released code. Differs from it: a candidate is never another form
+        Briakou & Carpuat 2020, section 3.2, and the released code. Differs from it: a candidate is never another form
         of the word ("dogs" and "dog"), nor offensive.
     """
 

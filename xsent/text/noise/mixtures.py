@@ -80,7 +80,7 @@ class Mixture:
     """``mix_all``: select each transformation with a probability, vary its parameters, shuffle the order.
 
     Source:
-        Nishimwe et al. 2024, section 4, and the released script, which decides what the text leaves open.
+        Nishimwe et al. 2024, Appendix A, and the released script, which decides what the text leaves open.
     """
 
     selection: float  # probability of each transformation

@@ -40,7 +40,7 @@ class Noiser:
             invalid lexicon file.
 
     Source:
-        Nishimwe et al. 2024 (arXiv:2403.17220), section 4, and its released script.
+        Nishimwe et al. 2024 (arXiv:2403.17220), section 3 and Appendix A, and its released script.
     """
 
     transform: str  # one of TRANSFORMATIONS, or ``mix_all``
