@@ -264,3 +264,24 @@ def test_dream_and_meat_are_oracle_without_its_terms(tmp_path: Path) -> None:
         assert recipe["host"] == host
         assert set(recipe["weights"]["oracle"].values()) == {0.0}
         assert set(recipe["weights"][host].values()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("objective", "host", "terms"),
+    [
+        ("oracle_alone", "dream", {"intra_class", "inter_class"}),
+        ("alone1", "dream", {"intra_class", "inter_class"}),
+        ("alone2", "dream", {"meaning", "inter_class"}),
+        ("alone3", "dream", {"meaning", "language_embedding", "inter_class"}),
+        ("alone4", "meat", {"adversarial", "intra_class", "inter_class"}),
+    ],
+)
+def test_oracle_alone_sums_the_terms_of_the_release(tmp_path: Path, objective: str, host: str, terms: set[str]) -> None:
+    # dayeonki/oracle, code/loss/dream.py and meat.py: which terms the sum of each class has. Other weights add none.
+    recipe = composed(
+        tmp_path, "train", "recipe=oracle", f"recipe/oracle/objective={objective}", "recipe/oracle/weights=apart"
+    )["recipe"]
+    weights = {**recipe["weights"][host], **recipe["weights"]["oracle"]}
+    assert recipe["host"] == host
+    assert {term: weight for term, weight in weights.items() if weight} == dict.fromkeys(terms, 1.0)
+    assert recipe["oracle"]["variant"] == ("paper" if objective == "oracle_alone" else "oracle_old")
