@@ -30,6 +30,7 @@ PASSED_BY_RUN = {
     "xsent.data.readers.divergences.": {"root", "sets", "path", "seeds"},
     "xsent.data.test_sets.refresd.": {"root", "sets", "path"},
     "xsent.data.test_sets.semdiverge.": {"root", "sets"},
+    "xsent.data.test_sets.swissgov.": {"root", "languages"},
     "xsent.data.readers.sts.": {"root", "pairs"},
     "xsent.text.annotation.annotator.": {"language"},
     "xsent.text.annotation.word_alignment.": {"source", "target", "source_words", "target_words"},
@@ -89,7 +90,10 @@ CHOICES = [
     *(f"recipe={group.split('/')[1]} {group}={option}" for group in RECIPE_GROUPS for option in options(group)),
     *(f"recipe=paraphrase data={name}" for name in ("labelled", "msrp", "pawsx", "pawsx_dev")),
     *(f"recipe=rolaser evaluator={name}" for name in ("ugc", "ugc_heldout", "ugc_mteb")),
-    *(f"recipe=divergence evaluator={name}" for name in ("refresd", "semdiverge", "divergence", "divergence_heldout")),
+    *(
+        f"recipe=divergence evaluator={name}"
+        for name in ("refresd", "semdiverge", "swissgov", "divergence", "divergence_heldout")
+    ),
     *(f"experiment={path.relative_to(CONF / 'experiment').with_suffix('')} {ROOTS}" for path in EXPERIMENTS),
 ]
 

@@ -365,6 +365,20 @@ def semdiverge(path: Path, store: Store) -> None:
         write(path / f"{name}.test", (f"{first} \t{second} \t{label} \t1.0" for first, second, label in rows))
 
 
+@maker_of("SWISSGOV")
+def swissgov(path: Path, store: Store) -> None:
+    for language, texts in (("de", GERMAN), ("fr", FRENCH)):
+        pages = []
+        for number in range(3):
+            page: dict[str, object] = {}
+            for side, sentences in (("a", ENGLISH), ("b", texts)):
+                words = " ".join(sentences[number : number + 3]).split()
+                page[f"text_{side}"] = " ".join(words)
+                page[f"labels_{side}"] = [float(position % 4 == number) for position in range(len(words))]
+            pages.append(json.dumps(page, ensure_ascii=False))
+        write(path / f"dev.{language}.jsonl", pages)
+
+
 # ---- distractors
 
 

@@ -170,7 +170,7 @@ def as_pair_evaluator(evaluator: Evaluator) -> PairEvaluator:
         if not isinstance(member, PairEvaluator):
             raise ValueError(
                 f"evaluator {member.name} scores vectors of sentences, which a model of sentence pairs does not have:"
-                " choose evaluator=refresd, semdiverge, divergence or divergence_heldout"
+                " choose evaluator=refresd, semdiverge, swissgov, divergence or divergence_heldout"
             )
     assert isinstance(evaluator, PairEvaluator)
     return evaluator

@@ -128,6 +128,7 @@ KINDS = {
         (
             "xsent.evaluation.clsd.evaluator.ClsdEvaluator",
             "xsent.evaluation.clsd.swaps.ClsdSwapsEvaluator",
+            "xsent.evaluation.divergence.documents.DocumentEvaluator",
             "xsent.evaluation.divergence.evaluator.DivergenceEvaluator",
             "xsent.evaluation.mteb.clsd.ClsdMtebEvaluator",
             "xsent.evaluation.mteb.evaluator.MtebEvaluator",
@@ -172,6 +173,7 @@ KINDS = {
             "xsent.data.test_sets.labelled.LabelledSets",
             "xsent.data.test_sets.refresd.read_refresd",
             "xsent.data.test_sets.semdiverge.read_semdiverge",
+            "xsent.data.test_sets.swissgov.read_swissgov",
             "xsent.data.test_sets.ugc.UgcSets",
             "xsent.data.test_sets.xsimpp.AugmentedFlores",
         ),
