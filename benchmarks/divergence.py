@@ -60,7 +60,8 @@ SMALL = [
     "trainer.precision=bf16-mixed",
     "recipe.optimizer.lr=5e-4",
     "recipe.scheduler.warmup_share=0.1",
-    "recipe.pooling=mean",
+    "recipe/divergence/judge=cross_encoder",
+    "recipe.judge.pooling=mean",
     "logger=none",
     "trainer.enable_progress_bar=false",
 ]

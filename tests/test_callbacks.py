@@ -35,7 +35,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def overrides(folder: Path, *options: str) -> list[str]:
     settings = (
         "recipe=divergence recipe/divergence/sampling=lexical_substitution encoder=mbert encoder.max_length=null"
-        " data.train_seeds=12 data.valid_seeds=8 data.test_seeds=4 data.global_batch_size=6 recipe.max_length=16"
+        " data.train_seeds=12 data.valid_seeds=8 data.test_seeds=4 data.global_batch_size=6"
+        " recipe/divergence/judge=cross_encoder recipe.judge.max_length=16"
         " recipe.optimizer.lr=0.001 trainer.max_epochs=3 trainer.enable_progress_bar=false evaluate_every_n_epochs=1"
     )
     return [*settings.split(), f"encoder.path={folder / 'bert'}", f"data.root={folder / 'made.jsonl'}", *options]

@@ -18,6 +18,7 @@ from xsent.run.config.registry import KINDS
 CONF = ROOT / "conf"
 # Arguments that `xsent.run` passes: no config sets them.
 PASSED_BY_RUN = {
+    "xsent.models.pairs.": {"base", "tags_words"},
     "xsent.recipes.": {"encoder"},
     "pytorch_lightning.Trainer": {"callbacks", "logger", "plugins", "default_root_dir"},
     **{

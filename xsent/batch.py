@@ -92,10 +92,19 @@ class PairTokens(NamedTuple):
     words: Tensor  # (N, T) int64, number of the token's word, those of the source first; -1 on special tokens
 
 
+class PairFeatures(NamedTuple):
+    """N pairs of sentences as one row of word features each, padded on the right to the longest, T words."""
+
+    features: Tensor  # (N, T, F) float32
+    attention_mask: Tensor  # (N, T) int64, 1 on real words
+    segments: Tensor  # (N, T) int64, 0 on the source and 1 on the target
+    words: Tensor  # (N, T) int64, number of the word, those of the source first; -1 in an empty side
+
+
 class DivergenceBatch(NamedTuple):
     """N pairs; for ranked items the second half holds, row by row, more divergent versions of the first half."""
 
-    tokens: PairTokens
+    tokens: PairTokens | PairFeatures
     divergent: Tensor  # (N,) int64, 0 for a pair that counts as equivalent
     token_labels: Tensor  # (N, T) int64, 1 where a token diverges, else 0, or ``IGNORED``
     pairs: Pairs  # of the items: (N,) or (N / 2,)

@@ -54,7 +54,7 @@ RECIPES = {
     ),
     "divergence": (
         "recipe=divergence data.root={data}/divergences.jsonl data.train_seeds=8 data.valid_seeds=4 data.test_seeds=4"
-        " data.global_batch_size=8 recipe.max_length=32 evaluator=none"
+        " data.global_batch_size=8 recipe/divergence/judge=cross_encoder recipe.judge.max_length=32 evaluator=none"
     ),
 }
 MANUAL = ("dream", "meat", "oracle")  # two backward passes per batch, so no gradient accumulation

@@ -51,6 +51,13 @@ def test_token_losses_are_the_references(reference: dict[str, Any]) -> None:
         torch.testing.assert_close(loss, torch.tensor(expected[name]), rtol=1e-6, atol=0)
 
 
+def test_a_divergent_token_counts_as_often_as_its_weight() -> None:
+    """Three tokens of one pair with the losses log 2, log 4 (divergent) and log 2."""
+    logits = torch.tensor([[[0.0, 0.0], [math.log(3.0), 0.0], [0.0, 0.0]]])
+    loss = token_cross_entropy(logits, torch.tensor([[0, 1, 0]]), average="pairs", divergent_weight=2.0)
+    torch.testing.assert_close(loss, torch.tensor((2 * math.log(2) + 2 * math.log(4)) / 3))
+
+
 def test_both_tasks_add_up_to_the_references_totals(reference: dict[str, Any]) -> None:
     sentence = margin_ranking(*scores(reference), margin=5)
     paper, released = (token_cross_entropy(*tokens(reference), average=average) for average in ("pairs", "tokens"))

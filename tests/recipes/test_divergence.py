@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import xsent
 from tests.helpers import config, state_of, toy_bert, toy_divergences, toy_words
@@ -16,7 +17,8 @@ SMALL = [
     "recipe=divergence",
     "encoder=mbert",
     "encoder.max_length=null",
-    "recipe.max_length=32",
+    "recipe/divergence/judge=cross_encoder",
+    "recipe.judge.max_length=32",
     "recipe.optimizer.lr=0.01",
     "data.train_seeds=80",
     "data.valid_seeds=20",
@@ -47,7 +49,7 @@ def run(data: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
             tmp_path,
             *data,
             "recipe/divergence/sampling=concatenation",
-            "recipe.pooling=mean",
+            "recipe.judge.pooling=mean",
             "data.train_seeds=120",
             "trainer.max_epochs=10",
             "callbacks.early_stopping.patience=10",
@@ -183,6 +185,20 @@ def test_every_objective_trains(data: list[str], tmp_path: Path, objective: str)
         return
     judge = load_judge(tmp_path / "run")
     assert judge.tags_words == expected["tags"]
+
+
+def test_an_alignment_judge_keeps_its_weights_apart_from_the_frozen_encoder(tmp_path: Path) -> None:
+    options = [option for option in SMALL if not option.startswith(("encoder", "recipe"))]
+    root = toy_divergences(tmp_path / "d.jsonl")
+    overrides = ["recipe=divergence", "recipe/divergence/objective=margin_ce_tags", f"data.root={root}"]
+    train(config("train", tmp_path, *overrides, *options, "trainer.max_epochs=1", "evaluator=none"))
+    weights = state_of(tmp_path / "run/checkpoints/last.ckpt")
+    assert sum(value.numel() for value in weights.values() if isinstance(value, torch.Tensor)) < 60_000
+    judge = load_judge(tmp_path / "run")
+    pair = WordPair(("one", "two"), ("un", "deux"))
+    assert judge.judge([pair])[0].source is not None
+    (judgement,) = load_judge(tmp_path / "run").judge([pair])
+    assert judgement.score == judge.judge([pair])[0].score
 
 
 @pytest.mark.parametrize(

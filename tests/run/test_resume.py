@@ -58,7 +58,7 @@ ROLASER = (
 )
 DIVERGENCE = (
     f"{TOY_BERT} recipe=divergence data.train_seeds=25 data.valid_seeds=4 data.test_seeds=4 data.global_batch_size=8"
-    " recipe.max_length=32 recipe.optimizer.lr=0.001"
+    " recipe/divergence/judge=cross_encoder recipe.judge.max_length=32 recipe.optimizer.lr=0.001"
 )
 WITH_BERT = {
     "paraphrase": (PARAPHRASE, toy_labelled),

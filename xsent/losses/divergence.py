@@ -40,7 +40,7 @@ def equivalence_cross_entropy(scores: Tensor, divergent: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(scores, (divergent == 0).to(scores.dtype))
 
 
-def token_cross_entropy(logits: Tensor, labels: Tensor, *, average: str) -> Tensor:
+def token_cross_entropy(logits: Tensor, labels: Tensor, *, average: str, divergent_weight: float = 1.0) -> Tensor:
     """Cross entropy of the tokens' tags, equivalent or divergent.
 
     Args:
@@ -48,6 +48,8 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, average: str) -> Tens
         labels: (N, T) int64: 0, 1, or ``IGNORED``. Pairs without any label are left out.
         average: ``pairs``, the mean of a pair's tokens and then of the pairs (the paper), or ``tokens``, one mean over
             the tokens of all devices (the released code).
+        divergent_weight: of a token with label 1; the others have 1, as all have in the paper. The mean divides by the
+            number of tokens all the same.
 
     Returns:
         Scalar in nats; 0 where no token has a label.
@@ -60,7 +62,10 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, average: str) -> Tens
     """
     if average not in AVERAGES:
         raise ValueError(f"recipe.token_loss={average}: expected one of {', '.join(AVERAGES)}")
-    losses = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none", ignore_index=IGNORED)  # (N, T)
+    tag_weights = logits.new_tensor([1.0, divergent_weight])
+    losses = F.cross_entropy(
+        logits.transpose(1, 2), labels, weight=tag_weights, reduction="none", ignore_index=IGNORED
+    )  # (N, T)
     counts = (labels != IGNORED).sum(dim=1)  # (N,)
     if average == "pairs":
         tagged = counts > 0

@@ -1,4 +1,4 @@
-"""Divergent mBERT: cross-encoder that ranks synthetic divergences and tags divergent words."""
+"""Divergent mBERT and its small sibling: a pair judge that ranks synthetic divergences and tags divergent words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +17,15 @@ from xsent.evaluation.divergence.metrics import calibrate, weighted
 from xsent.evaluation.evaluator import Evaluation, Evaluator, as_pair_evaluator
 from xsent.losses import check_weights, equivalence_cross_entropy, margin_ranking, token_cross_entropy, weighted_sum
 from xsent.losses.divergence import AVERAGES
-from xsent.models.encoders.transformer import SentenceEncoder
+from xsent.models.encoders.base import Encoder
+from xsent.models.pairs.alignment_judge import AlignmentJudge
 from xsent.models.pairs.cross_encoder import PairEncoder
+from xsent.models.pairs.trainable_judge import TrainableJudge
 from xsent.recipes.base import Recipe
 
-SENTENCE_LOSSES = ("margin", "cross_entropy", "none")
+SENTENCE_LOSSES = ("margin", "margin_cross_entropy", "cross_entropy", "none")
 JUDGE = "judge."  # begins the names of its weights in a checkpoint
-JUDGE_OPTIONS = ("pooling", "max_length", "segment_ids", "dropout", "token_loss", "seed")
+JUDGES = {f"{judge.__module__}.{judge.__qualname__}": judge for judge in (AlignmentJudge, PairEncoder)}
 
 
 class DivergenceTerms(NamedTuple):
@@ -35,10 +37,10 @@ class DivergenceTerms(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DivergenceRecipe(Recipe[DivergenceData]):
-    """Trains a cross-encoder on synthetic divergences of clean pairs.
+    """Trains a pair judge on synthetic divergences of clean pairs.
 
     Raises:
-        ValueError: unknown option, both losses ``none``, or an encoder that is no transformer.
+        ValueError: unknown option, both losses ``none``, or an encoder that the judge cannot use.
 
     Logged: ``train/loss``, ``train/sentence``, ``train/tokens``, the same for validation, and ``val/f1`` in percent: F1
     of equivalent and divergent pairs at threshold 0, weighted by their counts; of two ranked pairs the finer one counts
@@ -51,19 +53,16 @@ class DivergenceRecipe(Recipe[DivergenceData]):
 
     data_class = DivergenceData
 
-    # Provides transformer and tokenizer; from then on the trained cross-encoder, which result tables name.
-    encoder: SentenceEncoder | PairEncoder
+    # The judge reads pairs with it; from then on the trained judge, which result tables name.
+    encoder: Encoder | TrainableJudge
+    judge: TrainableJudge  # given as a function of `base` and `tags_words`, which is called here
     # `margin`: rank a pair above a more divergent version of it; `cross_entropy`: equivalent or divergent, one pair at
-    # a time; `none`: tag tokens alone.
+    # a time; `margin_cross_entropy`: the sum of both; `none`: tag words alone.
     sentence_loss: str
-    margin: float  # of `sentence_loss=margin`, in units of the score
+    margin: float  # of `margin` and `margin_cross_entropy`, in units of the score
     token_loss: str  # `pairs` or `tokens` (`token_cross_entropy`); `none`: words are not tagged
+    divergent_weight: float  # of a divergent word in the loss of the tokens; others have 1
     weights: Mapping[str, float]  # of `sentence` and `tokens`; a loss that is `none` is not computed
-    pooling: str  # this and the next three: as in `PairEncoder`
-    max_length: int
-    segment_ids: str
-    dropout: float
-    seed: int  # of the new layers
     _validated: list[tuple[Tensor, Tensor]] = field(init=False, default_factory=list)  # scores and labels of validation
 
     def __post_init__(self) -> None:
@@ -77,10 +76,12 @@ class DivergenceRecipe(Recipe[DivergenceData]):
                 raise ValueError(f"recipe.{option}={value}: expected one of {', '.join(choices)}")
         if self.sentence_loss == self.token_loss:
             raise ValueError("recipe.sentence_loss=none recipe.token_loss=none: nothing to train")
-        if self.margin <= 0:
-            raise ValueError(f"recipe.margin={self.margin}: expected a number above 0")
+        for option in ("margin", "divergent_weight"):
+            if getattr(self, option) <= 0:
+                raise ValueError(f"recipe.{option}={getattr(self, option)}: expected a number above 0")
         base: Any = self._modules.pop("encoder", self.encoder)
-        self.judge = _new_judge(base, {name: getattr(self, name) for name in JUDGE_OPTIONS})
+        make: Any = vars(self).pop("judge")
+        self.judge = make(base=base, tags_words=self.token_loss != "none")
         vars(self)["encoder"] = self.judge  # a second name of the submodule, which checkpoints hold once
 
     def prepare(self, data: DivergenceData, store: EmbeddingStore) -> None:
@@ -91,9 +92,10 @@ class DivergenceRecipe(Recipe[DivergenceData]):
                 " (a choice of recipe/divergence/objective sets both)"
             )
         data.tokenize(self.judge)
+        self.judge.fit_inputs(data.inputs("train"))
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
-        unused = set(self.judge.token_head.parameters()) if self.token_loss == "none" else set()
+        unused = self.judge.unused_weights()
         return [parameter for parameter in super().trainable_parameters() if parameter not in unused]
 
     # ---- one step
@@ -106,13 +108,15 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         """The terms, and the scores (N,)."""
         scores, token_logits = self.judge(batch.tokens)
         sentence = tokens = scores.new_zeros(())
-        if self.sentence_loss == "margin":
+        if self.sentence_loss.startswith("margin"):
             finer, coarser = scores.tensor_split(2)
             sentence = margin_ranking(finer, coarser, margin=self.margin)
-        elif self.sentence_loss == "cross_entropy":
-            sentence = equivalence_cross_entropy(scores, batch.divergent)
+        if self.sentence_loss.endswith("cross_entropy"):
+            sentence = sentence + equivalence_cross_entropy(scores, batch.divergent)
         if self.token_loss != "none":
-            tokens = token_cross_entropy(token_logits, batch.token_labels, average=self.token_loss)
+            tokens = token_cross_entropy(
+                token_logits, batch.token_labels, average=self.token_loss, divergent_weight=self.divergent_weight
+            )
         return DivergenceTerms(sentence, tokens), scores
 
     @torch.no_grad()
@@ -178,8 +182,11 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         _load_judge(self.judge, state_dict)
 
     @classmethod
-    def trained_model(cls, encoder: SentenceEncoder, checkpoint: Mapping[str, Any]) -> PairEncoder:
-        judge = _new_judge(encoder, checkpoint["xsent"]["config"]["recipe"])
+    def trained_model(cls, encoder: Encoder, checkpoint: Mapping[str, Any]) -> TrainableJudge:
+        recipe = checkpoint["xsent"]["config"]["recipe"]
+        options = {name: value for name, value in recipe["judge"].items() if name not in ("_target_", "_partial_")}
+        make: Any = JUDGES[recipe["judge"]["_target_"]]
+        judge: TrainableJudge = make(base=encoder, tags_words=recipe["token_loss"] != "none", **options)
         _load_judge(judge, checkpoint["state_dict"])
         return judge.eval()
 
@@ -189,12 +196,5 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         self.judge.train()
 
 
-def _new_judge(base: SentenceEncoder, options: Mapping[str, Any]) -> PairEncoder:
-    """The cross-encoder before training, from options of the recipe."""
-    options = {name: options[name] for name in JUDGE_OPTIONS}
-    tags_words = options.pop("token_loss") != "none"
-    return PairEncoder(base=base, tags_words=tags_words, **options)
-
-
-def _load_judge(judge: PairEncoder, state_dict: Mapping[str, Any]) -> None:
+def _load_judge(judge: TrainableJudge, state_dict: Mapping[str, Any]) -> None:
     judge.load_state_dict({name.removeprefix(JUDGE): value for name, value in state_dict.items()})

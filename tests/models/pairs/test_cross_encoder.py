@@ -149,9 +149,9 @@ def test_sentences_are_cut_as_before_once_pairs_were_tokenised(base: SentenceEnc
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("pooling", "max", "recipe.pooling=max: expected one of cls, mean"),
-        ("segment_ids", "ones", "recipe.segment_ids=ones: expected one of pair, zeros"),
-        ("max_length", 65, "recipe.max_length=65: expected 8 to 64 tokens for small"),
+        ("pooling", "max", "recipe.judge.pooling=max: expected one of cls, mean"),
+        ("segment_ids", "ones", "recipe.judge.segment_ids=ones: expected one of pair, zeros"),
+        ("max_length", 65, "recipe.judge.max_length=65: expected 8 to 64 tokens for small"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(base: SentenceEncoder, option: str, value: object, message: str) -> None:

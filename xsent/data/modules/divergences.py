@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from xsent.batch import IGNORED, DivergenceBatch, Pairs, PairTokens, WordPair
+from xsent.batch import IGNORED, DivergenceBatch, PairFeatures, Pairs, PairTokens, WordPair
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.divergences import read_seed_groups
 from xsent.data.sampling.batch_sampler import Rows
@@ -22,13 +22,13 @@ log = logging.getLogger(__name__)
 
 
 class PairTokenizer(Protocol):
-    """Tokenizer of a cross-encoder."""
+    """Reads pairs for a judge."""
 
     def tokenize(self, pairs: Sequence[WordPair]) -> Sequence[Any]:
-        """Ids of each pair, with ``words`` (T,): the word of each token, source words first; -1 on special tokens."""
+        """Input of each pair, with ``words`` (T,): the word of each token, source words first; -1 on special tokens."""
         ...
 
-    def collate(self, pairs: Sequence[Any]) -> PairTokens:
+    def collate(self, pairs: Sequence[Any]) -> PairTokens | PairFeatures:
         """Pad tokenised pairs to a batch."""
         ...
 
@@ -140,13 +140,18 @@ class DivergenceData(TrainingData):
     # ---- batches
 
     def tokenize(self, tokenizer: PairTokenizer) -> None:
-        """Prepare batches of token ids; every record of a training or validation item is tokenised once."""
+        """Prepare batches of a judge's inputs; every record of a training or validation item is read once."""
         self._tokenizer = tokenizer
         used = [column for split in ("train", "valid") for column in self._items[split][:2]]
         numbers = np.unique(np.concatenate(used)).tolist()
         pairs = [WordPair(self.records[number].source, self.records[number].target) for number in numbers]
         self._ids = dict(zip(numbers, tokenizer.tokenize(pairs), strict=True))
         self._labels = {number: _token_labels(self.records[number], ids) for number, ids in self._ids.items()}
+
+    def inputs(self, split: str) -> list[Any]:
+        """Inputs of the records of a split's items, each once, in file order."""
+        numbers = np.unique(np.concatenate(self._items[split][:2]))
+        return [self._ids[number] for number in numbers.tolist()]
 
     def size(self, split: str) -> int:
         return len(self._items[split].record)
@@ -163,7 +168,7 @@ class DivergenceData(TrainingData):
         divergent = torch.from_numpy(np.concatenate([np.zeros(len(finer), np.int64), items.divergent[rows]]))
         row = torch.from_numpy(rows)
         pairs = Pairs(row, row, torch.zeros_like(row), torch.ones_like(row))
-        labels = torch.full_like(tokens.input_ids, IGNORED)
+        labels = torch.full_like(tokens.words, IGNORED)
         for number in torch.nonzero(divergent).flatten().tolist():  # the paper tags the more divergent of two pairs
             row_labels = self._labels[numbers[number]]
             labels[number, : len(row_labels)] = torch.from_numpy(row_labels)

@@ -53,7 +53,7 @@ class EncoderAligner:
         if not isinstance(encoder, Encoder):
             raise ValueError("word alignment: a run with heads has no word vectors; choose a transformer or mini")
         self.encoder = encoder
-        self.layer = _choose_layer(encoder, layer, depth)
+        self.layer = choose_layer(encoder, layer, depth)
         self.link = link
         self.unseen_words = 0
 
@@ -139,7 +139,12 @@ def _hidden_states(encoder: SentenceEncoder, sentences: Sequence[Sequence[str]],
     return result
 
 
-def _choose_layer(encoder: Encoder, layer: int | None, depth: float) -> int:
+def choose_layer(encoder: Encoder, layer: int | None, depth: float) -> int:
+    """The hidden state that has the word vectors: ``layer``, or that at a share of the transformer's layers.
+
+    Raises:
+        ValueError: the encoder has no word vectors, or no such layer.
+    """
     piece_vectors(encoder, [], layer=0)  # raises for an encoder without word vectors
     if not 0 <= depth <= 1:
         raise ValueError(f"aligner.depth={depth}: expected a share of the layers, from 0 to 1")

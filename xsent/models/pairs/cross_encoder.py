@@ -1,30 +1,26 @@
 """Cross-encoder for sentence pairs: a score of equivalence, and tags of divergent words."""
 
-import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils.rnn import pad_sequence
-from tqdm import tqdm
 
-from xsent.batch import Judgement, PairTokens, WordPair
-from xsent.models.batching import batch_slices, hash_tensors, longest_first, run_batches
-from xsent.models.encoders.base import CHUNK, DeclaredModule, bfloat16_weights
+from xsent.batch import PairTokens, WordPair
+from xsent.models.batching import batch_slices, longest_first
 from xsent.models.encoders.pooled import POOLER
 from xsent.models.encoders.transformer import SentenceEncoder, max_input_length
+from xsent.models.pairs.trainable_judge import TAGS, PairScores, TrainableJudge
 from xsent.models.pooling import POOLING
-from xsent.similarity import ADVICE
 
 SEGMENT_IDS = ("pair", "zeros")
 POOLINGS = ("cls", "mean")
-TAGS = 2  # EQ and DIV
 
 
 class PairIds(NamedTuple):
@@ -36,15 +32,8 @@ class PairIds(NamedTuple):
     truncated: bool
 
 
-class PairScores(NamedTuple):
-    """Outputs of the two heads for N pairs of T tokens."""
-
-    scores: Tensor  # (N,) float32, the logit F of *equivalent*
-    token_logits: Tensor  # (N, T, 2) float32, of EQ and DIV; zeros on padding
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class PairEncoder(DeclaredModule):
+class PairEncoder(TrainableJudge):
     """Cross-encoder over [CLS] source [SEP] target [SEP] with a head for the pair and one for each token.
 
     The pair's vector is tanh(W h + b) of the pooled tokens, followed by dropout and one linear unit; tokens get dropout
@@ -62,13 +51,10 @@ class PairEncoder(DeclaredModule):
     dropout: float  # before either head
     tags_words: bool  # whether the head for tokens is trained
     seed: int  # of the new weights
-    scores_are_logits: bool = field(init=False, default=True)
-    truncated_pairs: int = field(init=False, default=0)  # pairs of the last `judge` that were too long
-    calibrated: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
         _check_options(self.base, self.pooling, self.max_length, self.segment_ids)
-        self.name = self.base.name
+        super().__post_init__()
         transformer = self.base.transformer
         has_pooler = getattr(transformer, "pooler", None) is not None
         size = int(transformer.config.hidden_size)
@@ -78,7 +64,6 @@ class PairEncoder(DeclaredModule):
             self.pair_head = _bert_linear(size, 1)
             self.token_head = _bert_linear(size, TAGS)
         self.drop = nn.Dropout(self.dropout)
-        self.register_buffer("calibrated", torch.zeros(()))
         self._has_segments = int(getattr(transformer.config, "type_vocab_size", 0) or 0) > 1
         self._backend: Any = self.base.tokenizer.backend_tokenizer
         self.to(self.base.device)
@@ -149,81 +134,27 @@ class PairEncoder(DeclaredModule):
         return PairScores(scores.float(), self.token_head(self.drop(token_embeddings)).float())
 
     @property
-    def threshold(self) -> float:
-        """A pair is equivalent if its score is above this."""
-        return float(self.calibrated)
-
-    def set_threshold(self, threshold: float) -> None:
-        self.calibrated.fill_(threshold)
-
-    @property
     def device(self) -> torch.device:
         return self.pair_head.weight.device
 
-    def judge(self, pairs: Sequence[WordPair], *, progress: bool = False, bfloat16: bool = False) -> list[Judgement]:
-        """Score every pair and tag its words.
+    @property
+    def token_budget(self) -> int:
+        return self.base.token_budget
 
-        Args:
-            pairs: N pairs of words.
-            bfloat16: compute with a copy of the weights in bfloat16.
-
-        Returns:
-            N judgements. A word has the highest probability of its tokens; 0 if it has none (truncated, or unknown to
-            the tokenizer).
-
-        Raises:
-            FloatingPointError: a score is not finite.
-        """
-        ids = [row for start in range(0, len(pairs), CHUNK) for row in self.tokenize(pairs[start : start + CHUNK])]
-        self.truncated_pairs = sum(pair.truncated for pair in ids)
-        lengths = np.array([len(pair.ids) for pair in ids], dtype=np.int64)
-        order = longest_first(lengths)
-        judgements: dict[int, Judgement] = {}
-        bar = tqdm(total=len(pairs), desc=f"judging with {self.name}", disable=not progress, unit=" pairs", delay=2)
-        was_training = self.training
-        self.eval()
-        with bar, torch.inference_mode(), bfloat16_weights(self, enabled=bfloat16):
-
-            def judge(chunk: slice) -> None:
-                rows = order[chunk]
-                tokens = PairTokens(*(field.to(self.device) for field in self.collate([ids[row] for row in rows])))
-                outputs = self._score(tokens, padded=bool(lengths[rows[-1]] < lengths[rows[0]]))
-                if not torch.isfinite(outputs.scores).all():
-                    row = min(rows[~outputs.scores.isfinite().numpy(force=True)].tolist())
-                    raise FloatingPointError(f"{self.name}: the score of pair {row}, from 0, is not finite; {ADVICE}")
-                divergent = outputs.token_logits.softmax(dim=-1)[..., 1].cpu().numpy()  # (N, T)
-                for row, score, tags in zip(rows.tolist(), outputs.scores.tolist(), divergent, strict=True):
-                    judgements[row] = self._judgement(pairs[row], ids[row], score, tags)
-                bar.update(len(rows))
-
-            run_batches(judge, lengths[order], self.base.token_budget, name=self.name, rows=order)
-        self.train(was_training)
-        return [judgements[row] for row in range(len(pairs))]
-
-    def _judgement(self, pair: WordPair, ids: PairIds, score: float, tags: NDArray[np.float32]) -> Judgement:
-        if not self.tags_words:
-            return Judgement(score, None, None)
-        probabilities = np.zeros(len(pair.source) + len(pair.target), dtype=np.float32)
-        is_word = ids.words >= 0
-        np.maximum.at(probabilities, ids.words[is_word], tags[: len(ids.words)][is_word])
-        return Judgement(score, probabilities[: len(pair.source)], probabilities[len(pair.source) :])
+    def unused_weights(self) -> set[nn.Parameter]:
+        return set() if self.tags_words else set(self.token_head.parameters())
 
     def settings(self) -> dict[str, object]:
         """What determines the scores besides weights and tokenizer."""
         return {
             "class": "PairEncoder",
+            "tokenizer": self.base.tokenizer_digest(),
             "transformer": type(self.base.transformer).__name__,
             "pooling": POOLER if isinstance(self.pooler, nn.Identity) else self.pooling,
             "max_length": self.max_length,
             "segment_ids": self.segment_ids,
             "tags_words": self.tags_words,
         }
-
-    def digest(self) -> str:
-        content = hashlib.sha256(self.base.tokenizer_digest().encode())
-        content.update(json.dumps(self.settings(), sort_keys=True).encode())
-        hash_tensors(content, self.state_dict())
-        return content.hexdigest()
 
 
 def fair_lengths(source: int, target: int, limit: int) -> tuple[int, int]:
@@ -239,16 +170,16 @@ def fair_lengths(source: int, target: int, limit: int) -> tuple[int, int]:
 def _check_options(base: SentenceEncoder, pooling: str, max_length: int, segment_ids: str) -> None:
     if not isinstance(base, SentenceEncoder):
         raise ValueError(
-            f"encoder {getattr(base, 'name', base)}: a cross-encoder needs a transformer, such as encoder=mbert,"
-            " encoder=xlmr or encoder=small"
+            f"encoder {getattr(base, 'name', base)}: a cross-encoder needs a transformer, such as encoder=mbert or"
+            " encoder=xlmr; recipe/divergence/judge=alignment needs none"
         )
     if getattr(base.tokenizer, "backend_tokenizer", None) is None:
         raise ValueError(f"encoder {base.name}: tagging words needs a Rust (fast) tokenizer")
     for option, value, choices in [("pooling", pooling, POOLINGS), ("segment_ids", segment_ids, SEGMENT_IDS)]:
         if value not in choices:
-            raise ValueError(f"recipe.{option}={value}: expected one of {', '.join(choices)}")
+            raise ValueError(f"recipe.judge.{option}={value}: expected one of {', '.join(choices)}")
     if getattr(base.transformer, "pooler", None) is not None and pooling != "cls":
-        raise ValueError(f"recipe.pooling={pooling}: expected cls, because encoder.pooling=pooler pools [CLS]")
+        raise ValueError(f"recipe.judge.pooling={pooling}: expected cls, because encoder.pooling=pooler pools [CLS]")
     if _needs_leading_space(base.tokenizer.backend_tokenizer):
         raise ValueError(
             f"encoder {base.name}: pairs are tokenized word by word, and its tokenizer recognises a word only after a"
@@ -256,7 +187,7 @@ def _check_options(base: SentenceEncoder, pooling: str, max_length: int, segment
         )
     limit = max_input_length(base.transformer, base.tokenizer)
     if not 8 <= max_length <= limit:
-        raise ValueError(f"recipe.max_length={max_length}: expected 8 to {limit} tokens for {base.name}")
+        raise ValueError(f"recipe.judge.max_length={max_length}: expected 8 to {limit} tokens for {base.name}")
 
 
 def _needs_leading_space(backend: Any) -> bool:

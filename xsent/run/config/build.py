@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 RESERVED = {"_target_", "_partial_"}  # keys of a node that are no arguments
 
 # Keyword-only parameters that no config sets: the code that calls a partial passes them.
-PASSED_BY_CALLERS = {"encoder", "language", "part", "total_steps", "columns", "threshold", "source_lang", "target_lang"}
+PASSED_BY_CALLERS = {
+    "base",
+    "columns",
+    "encoder",
+    "language",
+    "part",
+    "source_lang",
+    "tags_words",
+    "target_lang",
+    "threshold",
+    "total_steps",
+}
 
 
 def build(config: Mapping[str, Any], kind: str) -> Any:

@@ -72,7 +72,20 @@ KINDS = {
             "xsent.recipes.paraphrase.ParaphraseRecipe",
             "xsent.recipes.rolaser.RolaserRecipe",
         ),
-        {"loss": "loss", "mining": "mining", "optimizer": "optimizer", "scheduler": "scheduler", "teacher": "encoder"},
+        {
+            "judge": "judge",
+            "loss": "loss",
+            "mining": "mining",
+            "optimizer": "optimizer",
+            "scheduler": "scheduler",
+            "teacher": "encoder",
+        },
+    ),
+    "judge": Kind(
+        (
+            "xsent.models.pairs.alignment_judge.AlignmentJudge",
+            "xsent.models.pairs.cross_encoder.PairEncoder",
+        )
     ),
     "loss": Kind(
         (

@@ -1,0 +1,179 @@
+"""Pair judge that reads how the words of both sides align: frozen word vectors, a small network on top."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+
+from xsent.batch import PairFeatures, WordPair
+from xsent.models.alignment.encoder_aligner import choose_layer
+from xsent.models.batching import batch_slices, longest_first
+from xsent.models.encoders.base import Encoder
+from xsent.models.pairs.alignment_features import FEATURES, alignment_features, embed_words
+from xsent.models.pairs.trainable_judge import TAGS, PairScores, TrainableJudge
+
+WORD_BUDGET = 4096  # padded words of a side in a batch; measured: cosines of all words with all must fit a cache
+LARGEST = 4.0  # standardised features are cut here
+LOWEST_DEVIATION = 1e-3  # of a feature that is nearly constant
+NO_WORDS = ("",)  # in place of an empty side
+
+
+class AlignedPair(NamedTuple):
+    """Features of a pair of S and T words; an empty side counts as one word, which has no tag."""
+
+    features: NDArray[np.float32]  # (S + T, F)
+    segments: NDArray[np.int8]  # (S + T,) 0 on the source, 1 on the target
+    words: NDArray[np.int32]  # (S + T,) index of the word, source words first; -1: none
+    truncated: bool
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AlignmentJudge(TrainableJudge):
+    """Bidirectional GRU over the alignment features of either side, with a head for the pair and one for each word.
+
+    The encoder is frozen and no part of the weights. One GRU reads both sides; mean and maximum of its states on
+    either side give the score of the pair.
+
+    Raises:
+        ValueError: the encoder has no word vectors, or an option is out of range.
+
+    Source:
+        The losses and heads are those of Briakou and Carpuat 2020 (arXiv:2010.03662), section 3; reading alignments
+        instead of subwords is ours.
+    """
+
+    base: Encoder  # provides the word vectors: a static encoder, or a transformer
+    depth: float  # layer of a transformer's word vectors, as a share of its layers
+    max_words: int  # of a side; the words behind are not read
+    hidden: int  # units H of the GRU in either direction
+    dropout: float  # before either head
+    tags_words: bool  # whether the head for words is trained
+    seed: int  # of the weights
+    mean: Tensor = field(init=False)  # (F,) of the features, and their deviation
+    deviation: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        vars(self)["base"] = self._modules.pop("base")  # frozen: in no checkpoint and no optimizer
+        self._layer = choose_layer(self.base, None, self.depth)
+        if min(self.hidden, self.max_words) < 1:
+            raise ValueError(f"recipe.judge: hidden={self.hidden}, max_words={self.max_words}: expected at least 1")
+        size = 2 * self.hidden
+        with torch.random.fork_rng():
+            torch.manual_seed(self.seed)
+            self.reader = nn.Sequential(nn.Linear(len(FEATURES), self.hidden), nn.Tanh())
+            self.gru = nn.GRU(self.hidden, self.hidden, batch_first=True, bidirectional=True)
+            self.pair_head = nn.Sequential(
+                nn.Linear(4 * size, self.hidden), nn.Tanh(), nn.Dropout(self.dropout), nn.Linear(self.hidden, 1)
+            )
+            self.token_head = nn.Linear(size, TAGS)
+        self.drop = nn.Dropout(self.dropout)
+        self.register_buffer("mean", torch.zeros(len(FEATURES)))
+        self.register_buffer("deviation", torch.ones(len(FEATURES)))
+        self.to(self.base.device)
+
+    # ---- reading pairs
+
+    def tokenize(self, pairs: Sequence[WordPair]) -> list[AlignedPair]:
+        """Alignment features of pairs of words; the encoder computes them once, before training."""
+        if not pairs:
+            return []
+        sides = [[pair[side][: self.max_words] or NO_WORDS for pair in pairs] for side in (0, 1)]
+        table, rows = embed_words(self.base, [*sides[0], *sides[1]], layer=self._layer)
+        sources, targets = rows[: len(pairs)], rows[len(pairs) :]
+        longest = np.array([max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)], dtype=np.int64)
+        order = longest_first(longest)
+        features: dict[int, Tensor] = {}
+        for batch in batch_slices(longest[order], WORD_BUDGET):
+            numbers = order[batch].tolist()
+            of_batch = alignment_features(table, [sources[n] for n in numbers], [targets[n] for n in numbers])
+            features.update(zip(numbers, of_batch, strict=True))
+        return [self._aligned(pair, features[number].numpy()) for number, pair in enumerate(pairs)]
+
+    def _aligned(self, pair: WordPair, features: NDArray[np.float32]) -> AlignedPair:
+        lengths = [min(len(side), self.max_words) for side in pair]
+        words = [
+            np.arange(length) + start if length else np.array([-1])
+            for length, start in zip(lengths, (0, len(pair.source)), strict=True)
+        ]
+        segments = np.repeat(np.array([0, 1], dtype=np.int8), [len(side) for side in words])
+        truncated = max(map(len, pair)) > self.max_words
+        return AlignedPair(features, segments, np.concatenate(words).astype(np.int32), truncated)
+
+    def collate(self, pairs: Sequence[AlignedPair]) -> PairFeatures:
+        """Pad a batch on the right to the longest pair."""
+        features = pad_sequence([torch.from_numpy(pair.features) for pair in pairs], batch_first=True)
+        segments, words, mask = (
+            pad_sequence([torch.from_numpy(row).long() for row in column], batch_first=True, padding_value=padding)
+            for column, padding in (
+                ([pair.segments for pair in pairs], 0),
+                ([pair.words for pair in pairs], -1),
+                ([np.ones_like(pair.words) for pair in pairs], 0),
+            )
+        )
+        return PairFeatures(features, mask, segments, words)
+
+    def fit_inputs(self, pairs: Sequence[AlignedPair]) -> None:
+        """Standardise the features by the mean and deviation over the words of the training pairs."""
+        features = torch.from_numpy(np.concatenate([pair.features for pair in pairs])).double()
+        self.mean.copy_(features.mean(dim=0))
+        self.deviation.copy_(features.std(dim=0).clamp(min=LOWEST_DEVIATION))
+
+    # ---- scoring
+
+    def forward(self, tokens: PairFeatures) -> PairScores:
+        mask = tokens.attention_mask.bool()  # (N, T)
+        targets = (tokens.segments * tokens.attention_mask).sum(dim=1)
+        lengths = torch.stack([mask.sum(dim=1) - targets, targets], dim=1).flatten().cpu()  # (2N,) source, target, ...
+        features = ((tokens.features[mask] - self.mean) / self.deviation).clamp(-LARGEST, LARGEST)  # (M, F)
+        sides = pad_sequence(list(torch.split(self.reader(features), lengths.tolist())), batch_first=True)  # (2N, L, H)
+        packed = pack_padded_sequence(sides, lengths, batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.gru(packed)[0], batch_first=True)  # (2N, L, 2H)
+        states = self.drop(states)
+        padding = (torch.arange(states.size(1)) >= lengths[:, None]).to(states.device)[..., None]  # (2N, L, 1)
+        mean = states.sum(dim=1) / lengths[:, None].to(states)  # padding is 0
+        highest = states.masked_fill(padding, -torch.inf).amax(dim=1)
+        pooled = torch.cat([mean, highest], dim=1).view(len(mask), -1)  # (N, 8H)
+        logits = states.new_zeros(*mask.shape, TAGS)
+        logits[mask] = self.token_head(states[~padding.squeeze(2)])
+        return PairScores(self.pair_head(pooled).squeeze(1).float(), logits.float())
+
+    def unused_weights(self) -> set[nn.Parameter]:
+        return set() if self.tags_words else set(self.token_head.parameters())
+
+    @property
+    def device(self) -> torch.device:
+        return self.mean.device
+
+    @property
+    def token_budget(self) -> int:
+        return WORD_BUDGET
+
+    def settings(self) -> dict[str, object]:
+        options = {name: getattr(self, name) for name in ("max_words", "hidden", "tags_words")}
+        return {
+            "class": "AlignmentJudge",
+            "pooling": "mean+max",
+            "encoder": self.base.digest(),
+            "layer": self._layer,
+            **options,
+        }
+
+    # ---- the encoder that it was trained on
+
+    def get_extra_state(self) -> dict[str, str]:
+        """Digest of the frozen encoder, so that a checkpoint is used with its vectors alone."""
+        return {"encoder": self.base.digest()}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        digest = self.base.digest()
+        if state["encoder"] != digest:
+            raise ValueError(
+                f"the judge was trained on an encoder with digest {state['encoder'][:16]}, {self.base.name} has"
+                f" {digest[:16]}: other weights, tokenizer, pooling, prompt or length"
+            )
