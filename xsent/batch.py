@@ -97,8 +97,7 @@ class PairFeatures(NamedTuple):
 
     features: Tensor  # (N, T, F) float32
     attention_mask: Tensor  # (N, T) int64, 1 on real words
-    segments: Tensor  # (N, T) int64, 0 on the source and 1 on the target
-    words: Tensor  # (N, T) int64, number of the word, those of the source first; -1 in an empty side
+    segments: Tensor  # (N, T) int64, 1 on the target, else 0
 
 
 class DivergenceBatch(NamedTuple):

@@ -118,7 +118,7 @@ def test_training_and_judging_see_the_same_scores(judge: AlignmentJudge) -> None
 
 
 def test_inputs_are_standardised_by_the_training_pairs(judge: AlignmentJudge) -> None:
-    inputs = torch.cat([torch.from_numpy(pair.features) for pair in judge.tokenize(PAIRS)])
+    inputs = torch.cat([pair.features for pair in judge.tokenize(PAIRS)])
     standard = (inputs - judge.mean) / judge.deviation
     torch.testing.assert_close(standard.mean(0), torch.zeros(len(FEATURES)), atol=1e-4, rtol=0)
     varies = inputs.std(0) > 1e-3

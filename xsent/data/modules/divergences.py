@@ -168,7 +168,7 @@ class DivergenceData(TrainingData):
         divergent = torch.from_numpy(np.concatenate([np.zeros(len(finer), np.int64), items.divergent[rows]]))
         row = torch.from_numpy(rows)
         pairs = Pairs(row, row, torch.zeros_like(row), torch.ones_like(row))
-        labels = torch.full_like(tokens.words, IGNORED)
+        labels = torch.full_like(tokens.attention_mask, IGNORED)
         for number in torch.nonzero(divergent).flatten().tolist():  # the paper tags the more divergent of two pairs
             row_labels = self._labels[numbers[number]]
             labels[number, : len(row_labels)] = torch.from_numpy(row_labels)

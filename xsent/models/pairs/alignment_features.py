@@ -1,7 +1,7 @@
 """Features of the words of a sentence pair: how well each word has a counterpart on the other side."""
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from xsent.models.alignment.encoder_aligner import piece_vectors
+from xsent.models.batching import flatten_ids
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.static import StaticEncoder
 from xsent.similarity import unit
@@ -67,23 +68,37 @@ def embed_words(encoder: Encoder, sentences: Sequence[Sentence], *, layer: int) 
         ValueError: the encoder has no word vectors.
     """
     numbers = {word: row for row, word in enumerate(dict.fromkeys(chain.from_iterable(sentences)))}
-    rows = [torch.tensor([numbers[word] for word in sentence]) for sentence in sentences]
+    sizes = [len(sentence) for sentence in sentences]
+    strings = torch.tensor([numbers[word] for word in chain.from_iterable(sentences)], dtype=torch.int64)
+    shapes = torch.tensor([_shape(word) for word in numbers])  # (words, 3)
     if isinstance(encoder, StaticEncoder):  # context changes nothing
-        contexts: Sequence[Sentence] = [[word] for word in numbers]
-        strings = torch.arange(len(numbers))
+        sums, counts = _table_sums(encoder, list(numbers))
+        rows, strings = strings, torch.arange(len(numbers))
     else:
-        contexts, strings = sentences, torch.cat(rows) if rows else torch.zeros(0, dtype=torch.int64)
-        rows = list(torch.split(torch.arange(len(strings)), [len(sentence) for sentence in sentences]))
-    pieces = piece_vectors(encoder, contexts, layer=layer)
-    sizes = [len(context) for context in contexts]
-    starts = torch.tensor([0, *sizes]).cumsum(0).tolist()
+        sums, counts = _sums_in_context(encoder, sentences, sizes, layer)
+        rows, shapes = torch.arange(len(strings)), shapes[strings]
+    counts = counts.float()[:, None]
+    properties = torch.cat([sums.norm(dim=1)[:, None], shapes, counts, (counts == 0).float()], dim=1)
+    return WordTable(unit(sums), strings, properties), list(torch.split(rows, sizes))
+
+
+def _table_sums(encoder: StaticEncoder, words: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Sums (V, D) of the vectors of each word's pieces, and the number (V,) of pieces."""
+    ids, lengths = map(torch.from_numpy, flatten_ids(encoder.tokenize(words)))
+    table = encoder.vectors.detach().float().cpu()
+    return F.embedding_bag(ids, table, lengths.cumsum(0) - lengths, mode="sum"), lengths
+
+
+def _sums_in_context(
+    encoder: Encoder, sentences: Sequence[Sentence], sizes: Sequence[int], layer: int
+) -> tuple[Tensor, Tensor]:
+    """The same for every word of every sentence."""
+    pieces = piece_vectors(encoder, sentences, layer=layer)
+    starts = [0, *accumulate(sizes)]
     words = torch.cat([torch.from_numpy(of.words) + start for of, start in zip(pieces, starts, strict=False)])
-    vectors = torch.cat([torch.from_numpy(of.vectors) for of in pieces])
-    sums = torch.zeros(starts[-1], vectors.size(1)).index_add_(0, words, vectors)  # (V, D)
-    counts = torch.bincount(words, minlength=starts[-1]).float()
-    shapes = torch.tensor([_shape(word) for word in numbers])[strings].view(-1, 3)
-    properties = torch.cat([sums.norm(dim=1)[:, None], shapes, counts[:, None], (counts == 0).float()[:, None]], dim=1)
-    return WordTable(unit(sums), strings, properties), rows
+    vectors = torch.cat([torch.from_numpy(of.vectors) for of in pieces])  # (P, D)
+    sums = torch.zeros(starts[-1], vectors.size(1)).index_add_(0, words, vectors)
+    return sums, torch.bincount(words, minlength=starts[-1])
 
 
 def _shape(word: str) -> tuple[float, float, float]:

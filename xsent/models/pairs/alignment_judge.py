@@ -21,14 +21,15 @@ WORD_BUDGET = 4096  # padded words of a side in a batch; measured: cosines of al
 LARGEST = 4.0  # standardised features are cut here
 LOWEST_DEVIATION = 1e-3  # of a feature that is nearly constant
 NO_WORDS = ("",)  # in place of an empty side
+NO_WORD = np.array([-1])
 
 
 class AlignedPair(NamedTuple):
-    """Features of a pair of S and T words; an empty side counts as one word, which has no tag."""
+    """Features of the words of a pair: S of the source, then T of the target; an empty side counts as one word."""
 
-    features: NDArray[np.float32]  # (S + T, F)
-    segments: NDArray[np.int8]  # (S + T,) 0 on the source, 1 on the target
-    words: NDArray[np.int32]  # (S + T,) index of the word, source words first; -1: none
+    features: Tensor  # (S + T, F) float32
+    sizes: tuple[int, int]  # S and T
+    words: NDArray[np.int32]  # (S + T,) index of the word, source words first; -1 in an empty side
     truncated: bool
 
 
@@ -93,34 +94,27 @@ class AlignmentJudge(TrainableJudge):
             numbers = order[batch].tolist()
             of_batch = alignment_features(table, [sources[n] for n in numbers], [targets[n] for n in numbers])
             features.update(zip(numbers, of_batch, strict=True))
-        return [self._aligned(pair, features[number].numpy()) for number, pair in enumerate(pairs)]
+        return [self._aligned(pair, features[number]) for number, pair in enumerate(pairs)]
 
-    def _aligned(self, pair: WordPair, features: NDArray[np.float32]) -> AlignedPair:
-        lengths = [min(len(side), self.max_words) for side in pair]
-        words = [
-            np.arange(length) + start if length else np.array([-1])
-            for length, start in zip(lengths, (0, len(pair.source)), strict=True)
-        ]
-        segments = np.repeat(np.array([0, 1], dtype=np.int8), [len(side) for side in words])
+    def _aligned(self, pair: WordPair, features: Tensor) -> AlignedPair:
+        source, target = (min(len(side), self.max_words) for side in pair)
+        words = np.concatenate(
+            [np.arange(source) if source else NO_WORD, np.arange(target) + len(pair.source) if target else NO_WORD]
+        )
         truncated = max(map(len, pair)) > self.max_words
-        return AlignedPair(features, segments, np.concatenate(words).astype(np.int32), truncated)
+        return AlignedPair(features, (max(source, 1), max(target, 1)), words.astype(np.int32), truncated)
 
     def collate(self, pairs: Sequence[AlignedPair]) -> PairFeatures:
         """Pad a batch on the right to the longest pair."""
-        features = pad_sequence([torch.from_numpy(pair.features) for pair in pairs], batch_first=True)
-        segments, words, mask = (
-            pad_sequence([torch.from_numpy(row).long() for row in column], batch_first=True, padding_value=padding)
-            for column, padding in (
-                ([pair.segments for pair in pairs], 0),
-                ([pair.words for pair in pairs], -1),
-                ([np.ones_like(pair.words) for pair in pairs], 0),
-            )
-        )
-        return PairFeatures(features, mask, segments, words)
+        features = pad_sequence([pair.features for pair in pairs], batch_first=True)
+        sources, targets = torch.tensor([pair.sizes for pair in pairs]).T[..., None]  # (N, 1) each
+        position = torch.arange(features.size(1))
+        mask = position < sources + targets  # (N, T)
+        return PairFeatures(features, mask.long(), ((position >= sources) & mask).long())
 
     def fit_inputs(self, pairs: Sequence[AlignedPair]) -> None:
         """Standardise the features by the mean and deviation over the words of the training pairs."""
-        features = torch.from_numpy(np.concatenate([pair.features for pair in pairs])).double()
+        features = torch.cat([pair.features for pair in pairs]).double()
         self.mean.copy_(features.mean(dim=0))
         self.deviation.copy_(features.std(dim=0).clamp(min=LOWEST_DEVIATION))
 
@@ -128,7 +122,7 @@ class AlignmentJudge(TrainableJudge):
 
     def forward(self, tokens: PairFeatures) -> PairScores:
         mask = tokens.attention_mask.bool()  # (N, T)
-        targets = (tokens.segments * tokens.attention_mask).sum(dim=1)
+        targets = tokens.segments.sum(dim=1)
         lengths = torch.stack([mask.sum(dim=1) - targets, targets], dim=1).flatten().cpu()  # (2N,) source, target, ...
         features = ((tokens.features[mask] - self.mean) / self.deviation).clamp(-LARGEST, LARGEST)  # (M, F)
         sides = pad_sequence(list(torch.split(self.reader(features), lengths.tolist())), batch_first=True)  # (2N, L, H)
