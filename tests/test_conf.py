@@ -142,13 +142,15 @@ def test_an_option_of_the_chosen_recipe_is_accepted_and_the_command_line_beats_i
     assert composed(tmp_path, "train", "recipe=paraphrase", "recipe/paraphrase/mining=none")["recipe"]["mining"] is None
 
 
-# Registered, but in no file of conf/: Hydra's, set on the command line, or by ``load_encoder`` of a folder or run.
+# Registered, but in no file of conf/: Hydra's, set on the command line, by ``load_encoder`` of a folder or run, or by
+# `encoder.language_marking`.
 NOT_IN_CONF = {
     *(f"torch.optim.{name}" for name in ("Adagrad", "NAdam", "RMSprop", "SGD")),
     "torch.optim.lr_scheduler.OneCycleLR",
     "pytorch_lightning.callbacks.LearningRateMonitor",
     "pytorch_lightning.callbacks.TQDMProgressBar",
     "xsent.models.encoders.static_embedding.StaticEmbeddingEncoder.load",
+    "xsent.models.encoders.language_marking.LanguageMarkedEncoder",
     "xsent.run.loading.load_encoder",
     *KINDS["launcher"].targets,
     *KINDS["sweeper"].targets,

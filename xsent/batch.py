@@ -1,8 +1,8 @@
 """Batches with their shapes, and the protocols of encoders and pair judges."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -157,6 +157,20 @@ class PairJudge(Protocol):
 
 
 Precision = Literal["float32", "bfloat16", "int8"]
+
+
+@runtime_checkable
+class MarksLanguages(Protocol):
+    """An encoder whose embeddings depend on the language of a text, not on the text alone."""
+
+    def set_languages(self, languages: Mapping[str, Collection[str]]) -> None:
+        """Languages (ISO 639-3) of the texts that are encoded next."""
+
+    def unmarked(self) -> Any:
+        """The encoder without marks."""
+
+    def mark(self, embeddings: Tensor, sentences: Sequence[str]) -> Tensor:
+        """Embeddings (N, D) of the encoder without marks to embeddings with them."""
 
 
 class Embedder(Protocol):

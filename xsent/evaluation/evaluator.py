@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
-from xsent.batch import Judgement, WordPair
+from xsent.batch import Judgement, MarksLanguages, WordPair
 from xsent.evaluation.charts import Chart
 from xsent.similarity import check_finite, encoder_name
 
@@ -118,7 +118,7 @@ class Evaluator(ABC):
 
     def bind_encoder(self, encoder: object) -> None:
         """Receive the encoder to score; raise ``ValueError`` if the size of its embeddings prevents that."""
-        assert encoder is not None
+        tell_languages(encoder, self.translation_sets)
 
     @abstractmethod
     def check(self) -> None:
@@ -184,6 +184,23 @@ def number_texts(texts: Iterable[str]) -> dict[str, int]:
 def base_encoder(embedder: Any) -> Any:
     """The encoder below the heads, or of a recipe; otherwise ``embedder`` itself."""
     return getattr(embedder, "encoder", embedder)
+
+
+def tell_languages(embedder: object, bitexts: Iterable[Bitext]) -> None:
+    """Tell an encoder that marks languages those of the sentences of test sets; other encoders do not need them."""
+    encoder = base_encoder(embedder)
+    if isinstance(encoder, MarksLanguages):
+        encoder.set_languages(languages_of(bitexts))
+
+
+def languages_of(bitexts: Iterable[Bitext]) -> dict[str, set[str]]:
+    """Languages (ISO 639-3) that each sentence of test sets occurs in."""
+    languages: dict[str, set[str]] = {}
+    for bitext in bitexts:
+        for texts, language in ((bitext.source, bitext.source_lang), (bitext.target, bitext.target_lang)):
+            for text in texts:
+                languages.setdefault(text, set()).add(language)
+    return languages
 
 
 def add_space(name: str, space: str) -> str:

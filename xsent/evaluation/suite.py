@@ -53,6 +53,7 @@ class Suite(PairEvaluator):
     def bind_encoder(self, encoder: object) -> None:
         for member in self.members:
             member.bind_encoder(encoder)
+        super().bind_encoder(encoder)  # the languages of all members' sentences
 
     def check(self) -> None:
         for member in self.members:

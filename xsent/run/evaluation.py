@@ -208,6 +208,8 @@ def finish_run(
         embed: N sentences to vectors (N, D) by space.
         to_draw: sentences of the pictures and their languages; a failure to draw them is logged.
     """
+    from xsent.batch import MarksLanguages
+    from xsent.evaluation.evaluator import base_encoder
     from xsent.reporting.pages import try_report
 
     folder = Path(config["run_dir"])
@@ -218,6 +220,8 @@ def finish_run(
         log.info("no pictures of a run below %g s; pictures.min_seconds=0 draws them", min_seconds)
     elif sentences:
         columns: Mapping[str, str] = about["columns"]
+        if isinstance(encoder := base_encoder(model), MarksLanguages):
+            encoder.set_languages({text: [code] for text, code in zip(sentences, languages, strict=True)})
         vectors = {columns.get(space, space): rows for space, rows in embed(sentences).items()}
         _draw(vectors, sentences, languages, config)
     try_report(folder)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TextIO
 
 import yaml
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from xsent.config_checks import UsageError
 from xsent.files.atomic import write_text
@@ -22,7 +22,7 @@ from xsent.files.locking import InUseError, exclusive
 from xsent.reporting.secrets import redact
 from xsent.run.announce import announce
 from xsent.run.config.checks import check_machine
-from xsent.run.config.compose import compose_config, plain, without_hydra
+from xsent.run.config.compose import compose_config, marked_name, plain, without_hydra
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ def read_command(program: str, overrides: Sequence[str]) -> Command:
         UsageError: an override does not fit.
     """
     cfg = compose_config(program, overrides)
-    choices = _choices(cfg)
+    choices = _choices(cfg, cfg.hydra)
     return Command(program, without_hydra(cfg), list(overrides), choices)
 
 
@@ -97,12 +97,14 @@ def grid_command(program: str, cfg: DictConfig) -> Command:
     hydra = HydraConfig.get()
     if cfg.run_dir is None:
         cfg.run_dir = hydra.runtime.output_dir
-    return Command(program, cfg, list(hydra.overrides.task), _choices(HydraConfig.instance().cfg))
+    return Command(program, cfg, list(hydra.overrides.task), _choices(cfg, hydra))
 
 
-def _choices(cfg: Any) -> dict[str, str | None]:
-    choices = cfg.hydra.runtime.choices.items()
-    return {str(group): choice for group, choice in choices if not str(group).startswith("hydra/")}
+def _choices(cfg: DictConfig, hydra: Any) -> dict[str, str | None]:
+    choices = {str(group): choice for group, choice in hydra.runtime.choices.items()}
+    if isinstance(alpha := OmegaConf.select(cfg, "encoder.language_marking"), int | float):
+        choices["encoder"] = marked_name(choices["encoder"], alpha)  # in all that names the run
+    return {group: choice for group, choice in choices.items() if not group.startswith("hydra/")}
 
 
 @contextmanager

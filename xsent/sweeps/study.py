@@ -24,7 +24,7 @@ from xsent import sigterm
 from xsent.files.atomic import write_text
 from xsent.files.strict_json import read_json_object
 from xsent.run.config.build import build, build_evaluator
-from xsent.run.config.compose import NO_EFFECT, plain, without_keys
+from xsent.run.config.compose import NO_EFFECT, marked_name, plain, without_keys
 from xsent.run.errors import format_error
 from xsent.run.evaluation import embed_spaces, report
 from xsent.run.loading import load_encoder
@@ -52,14 +52,16 @@ def run_cell(cfg: DictConfig) -> float | None:
     if path is not None:
         OmegaConf.update(cfg, "encoder.path", path)
     config = plain(cfg)
-    study = config["study"]
+    study, alpha = config["study"], config["encoder"].get("alpha", 0)
+    study["encoder"] = marked_name(study["encoder"], alpha)
     cell: dict[str, Any] = {"encoder": study["encoder"], "objective": study["objective"], "seed": config["seed"]}
+    cell["language_marking"] = alpha
     try:
         cell |= _train_and_score(cfg, config)
     except Exception as error:
         if sigterm.received():  # Hydra would go on with the next cell
             raise sigterm.Terminated from error
-        log.warning("cell %s %s %s failed: %s", *cell.values(), format_error(error))
+        log.warning("cell %s %s %s with marks of length %g failed: %s", *cell.values(), format_error(error))
         cell["error"] = format_error(error)
     write_text(Path(config["run_dir"]) / CELL, json.dumps(cell, indent=1))
     best: float | None = cell.get("best")

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
-from xsent.batch import EmbeddedBatch, Embedder, Pairs, ParallelBatch, Tokenizer
+from xsent.batch import EmbeddedBatch, Embedder, MarksLanguages, Pairs, ParallelBatch, Tokenizer
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.table_columns import ColumnNames
 from xsent.data.readers.tatoeba import TestBitext
@@ -146,6 +146,16 @@ class BitextData(TrainingData):
             [self.language_codes[number] for number in columns.target_lang],
         )
 
+    def languages_of_texts(self) -> dict[str, set[str]]:
+        """Languages (ISO 639-3) that each text occurs in."""
+        languages: dict[str, set[str]] = {}
+        for split in self.splits:
+            *sides, source_langs, target_langs = self.sentences(split)
+            for texts, codes in zip(sides, (source_langs, target_langs), strict=True):
+                for text, code in zip(texts, codes, strict=True):
+                    languages.setdefault(text, set()).add(code)
+        return languages
+
     def training_sentences(self, per_language: int) -> list[str]:
         """Up to ``per_language`` distinct training sentences of each language, those of lowest hash."""
         columns = self.splits["train"]
@@ -198,6 +208,8 @@ class BitextData(TrainingData):
 
     def embed(self, embedder: Embedder, store: EmbeddingStore) -> None:
         """Make batches of a frozen encoder's vectors (``EmbeddedBatch``); every text is embedded once."""
+        if isinstance(embedder, MarksLanguages):
+            embedder.set_languages(self.languages_of_texts())
         vectors = store.vectors(self.texts, embedder)
         self._fetch = partial(_embedded_batch, vectors)
 

@@ -78,6 +78,7 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         self.pivot.device = device
 
     def bind_encoder(self, encoder: object) -> None:
+        super().bind_encoder(encoder)
         self._truncated = getattr(base_encoder(encoder), "truncated", None)
         self.__dict__.pop("_is_truncated", None)
 

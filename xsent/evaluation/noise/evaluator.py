@@ -97,6 +97,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
             self._teacher.device = device
 
     def bind_encoder(self, encoder: object) -> None:
+        super().bind_encoder(encoder)
         dim = getattr(base_encoder(encoder), "dim", None)
         if dim is not None and self._teacher is not None and self._compares_encoders:
             self._teacher.check_size(dim)

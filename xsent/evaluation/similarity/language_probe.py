@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
-from xsent.evaluation.evaluator import Bitext, Evaluation, number_texts
+from xsent.evaluation.evaluator import Bitext, Evaluation, languages_of, number_texts
 
 log = logging.getLogger(__name__)
 
@@ -128,12 +128,7 @@ def split_by_translation(bitexts: Sequence[Bitext], *, test_share: float, seed: 
     links = np.array([[row_of[source], row_of[target]] for source, target in pairs]).reshape(-1, 2).T
     graph = coo_array((np.ones(len(pairs), dtype=bool), tuple(links)), shape=(len(row_of), len(row_of)))
     _, component = connected_components(graph, directed=False)
-    languages_of: dict[str, set[str]] = {text: set() for text in row_of}
-    for bitext in bitexts:
-        for texts, language in ((bitext.source, bitext.source_lang), (bitext.target, bitext.target_lang)):
-            for text in texts:
-                languages_of[text].add(language)
-    language_of = {text: min(languages) for text, languages in languages_of.items() if len(languages) == 1}
+    language_of = {text: min(languages) for text, languages in languages_of(bitexts).items() if len(languages) == 1}
     groups: dict[int, list[str]] = {}
     for text in language_of:
         groups.setdefault(int(component[row_of[text]]), []).append(text)

@@ -12,7 +12,7 @@ from hydra.utils import get_object
 from xsent.config_checks import UsageError, suggestion
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
-from xsent.run.config.registry import check_targets
+from xsent.run.config.registry import LANGUAGE_MARKED, check_targets
 
 if TYPE_CHECKING:
     from xsent.data.modules.base import TrainingData
@@ -129,7 +129,13 @@ def build_recipe(config: dict[str, Any], encoder: Any) -> Recipe[Any]:
 
 def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
     """Raise ``ValueError`` if the recipe cannot train on the data, or a monitored metric is not measured."""
-    get_object(config["recipe"]["_target_"]).check_data(data)
+    recipe = get_object(config["recipe"]["_target_"])
+    if config["encoder"]["_target_"] == LANGUAGE_MARKED and recipe.trained_space is not None:
+        raise UsageError(
+            f"encoder.language_marking={config['encoder']['alpha']}: {recipe.__name__} trains the encoder, and only the"
+            " vectors of a frozen one can be marked: recipe=oracle, dream or meat"
+        )
+    recipe.check_data(data)
     trainer, optimizer = config["trainer"], config["recipe"].get("optimizer", {})
     if trainer.get("gradient_clip_val") and str(trainer["precision"]).endswith("mixed") and optimizer.get("fused"):
         raise UsageError(

@@ -21,7 +21,7 @@ from xsent.run.config.build import check_keys
 from xsent.run.config.checks import check_types
 from xsent.run.config.override_errors import explain_override_error, explain_value_error
 from xsent.run.config.overrides import check_overrides, hydra_context
-from xsent.run.config.registry import KINDS, LOAD_ENCODER, check_targets
+from xsent.run.config.registry import KINDS, LANGUAGE_MARKED, LOAD_ENCODER, check_targets
 
 # Keys that do not decide what a run learns: caches, processes that prepare the data, and whether a command trusts code.
 NO_EFFECT = {"cache_dir", "num_workers", "noise_workers", "trust_remote_code"}
@@ -161,6 +161,25 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     return config
 
 
+def _mark_languages(config: dict[str, Any]) -> None:
+    """Replace an encoder with ``language_marking`` by that encoder with marks."""
+    encoder = config.get("encoder")
+    if not isinstance(encoder, dict) or "language_marking" not in encoder:
+        return
+    options = {"alpha": encoder.pop("language_marking"), "seed": encoder.pop("language_marking_seed")}
+    check_integer("encoder.language_marking_seed", options["seed"], minimum=0)
+    if options["alpha"] is not None:
+        check_number("encoder.language_marking", options["alpha"])
+    if options["alpha"]:
+        name = marked_name(encoder["name"], options["alpha"])
+        config["encoder"] = {"_target_": LANGUAGE_MARKED, "name": name, "base": encoder, **options}
+
+
+def marked_name(encoder: str, alpha: float | None) -> str:
+    """Name of an encoder with synthetic marks of languages, or without (0 or None)."""
+    return f"{encoder}+synthetic-marking-{alpha:g}" if alpha else encoder
+
+
 def _check_seed(config: Mapping[str, Any]) -> None:
     if "seed" in config:
         check_integer("seed", config["seed"], minimum=0)
@@ -175,7 +194,7 @@ def _check_ranges(config: Mapping[str, Any]) -> None:
 
 
 def name_models(config: dict[str, Any]) -> None:
-    """Replace the name of a model by its config as a partial.
+    """Replace the name of a model by its config as a partial, and an encoder by its marked version if it has marks.
 
     Models are ``teacher`` of a recipe or an evaluator (an encoder) and ``translator`` of an evaluator's ``pivot``.
     ``teacher_path`` and ``translator_path`` become the model's ``path``. A complete config of a model is kept.
@@ -183,6 +202,7 @@ def name_models(config: dict[str, Any]) -> None:
     Raises:
         ValueError: there is no such model, or it has no path.
     """
+    _mark_languages(config)
     recipe, evaluator = config.get("recipe") or {}, config.get("evaluator") or {}
     evaluators = [evaluator, *(member for member in evaluator.get("members", {}).values() if member)]
     for part in (recipe, *evaluators):

@@ -28,6 +28,7 @@ ENCODERS = (
     "xsent.models.encoders.tiny.TinyEncoder",
     "xsent.models.encoders.transformer.SentenceEncoder.load",
 )
+LANGUAGE_MARKED = "xsent.models.encoders.language_marking.LanguageMarkedEncoder"
 LOAD_ENCODER = "xsent.run.loading.load_encoder"  # `--encoder RUN` of a command; what a run stores cannot name it
 
 KINDS = {
@@ -62,8 +63,8 @@ KINDS = {
     ),
     "sweeper": Kind(("hydra._internal.core_plugins.basic_sweeper.BasicSweeper",)),
     # ---- encoders and recipes
-    "encoder": Kind(ENCODERS),
-    "encoder or run": Kind((*ENCODERS, LOAD_ENCODER)),
+    "encoder": Kind((*ENCODERS, LANGUAGE_MARKED), {"base": "encoder"}),
+    "encoder or run": Kind((*ENCODERS, LANGUAGE_MARKED, LOAD_ENCODER), {"base": "encoder"}),
     "recipe": Kind(
         (
             "xsent.recipes.disentangling.DisentanglingRecipe",
