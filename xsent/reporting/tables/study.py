@@ -1,7 +1,6 @@
 """Tables of a study: a row per objective; per metric the paper's figure, ours and the difference."""
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
@@ -10,6 +9,8 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from xsent.files.atomic import write_text
+from xsent.reporting.tables.study_changes import Change, change_tables, changes
+from xsent.reporting.tables.study_rows import Derived, averaged_items, derived_metrics, is_average, measured_row
 from xsent.reporting.tables.table import (
     Cell,
     Table,
@@ -23,11 +24,11 @@ from xsent.reporting.tables.table import (
 log = logging.getLogger(__name__)
 
 SPACES = ("original", "meaning", "language")  # the order of the tables
-AVERAGES = ("mean", "eng-xx", "xx-eng")  # items that average the other items of their evaluator
 LEGEND = (
     "The paper's figure, ours and the difference; ± is the standard deviation over seeds. Where some of a table's"
     " items were not measured, the paper's average is that of the same items, and it says how many."
 )
+TEST = "The p-values are of two-sided paired t-tests over the seeds that both objectives ran with."
 
 
 class Figure(NamedTuple):
@@ -53,10 +54,16 @@ def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *
         cells: encoder, objective, seed, and metrics or an error of each cell; ``missing`` test sets.
         study: its ``title`` and ``paper``.
     """
-    results = figures(cells, study["paper"])
+    paper = study["paper"]
+    results = figures(cells, paper)
     if results:
-        notes, tables = [*missing_notes(cells), *subset_notes(results)], study_tables(results)
+        notes = [*missing_notes(cells), *subset_notes(results)]
+        tables = study_tables(results, paper)
         write_text(folder / "table.csv", csv_text([Figure._fields, *results]))
+        if differences := changes(cells, paper):
+            tables += change_tables(differences, _labels(list(dict.fromkeys(row.metric for row in differences))))
+            notes += [" ".join(filter(None, (TEST, paper["significance"])))]
+            write_text(folder / "changes.csv", csv_text([Change._fields, *differences]))
         write_text(folder / "table.md", study_markdown(tables, study["title"], notes))
         console = Console()
         console.print("\n" + "\n".join([study["title"], LEGEND, *notes]) + "\n")
@@ -72,8 +79,8 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
 
     Args:
         cells: with ``metrics`` named ``<evaluator>/<space>/<item>/<metric>`` unless they failed.
-        paper: ``metrics``, ``values`` by encoder, objective and space in their order, ``encoders`` by our name, and
-            ``other_encoders``.
+        paper: ``metrics``, ``values`` by encoder, objective and space in their order, ``encoders`` by our name,
+            ``other_encoders``, and ``averages`` and ``gaps`` as ``derived_metrics`` takes them.
     """
     results = []
     for encoder, objective in dict.fromkeys((cell["encoder"], cell["objective"]) for cell in cells):
@@ -83,38 +90,39 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
             if (cell["encoder"], cell["objective"]) == (encoder, objective) and "error" not in cell
         ]
         name = paper["encoders"].get(encoder, paper["other_encoders"])
+        derived = derived_metrics(paper, name)
         rows = paper["values"].get(name, {})
         for space in SPACES:
-            ours = {metric: _measured(measured, space, metric) for metric in paper["metrics"]}
+            ours = [derived.add_to(measured_row(metrics, space, paper)) for metrics in measured]
             # The original vectors are the same whatever the objective.
             row = rows.get("original" if space == "original" else objective, {}).get(space)
             printed = {} if row is None else dict(zip(paper["metrics"], row, strict=True))
-            for metric, values in ours.items():
+            measured_metrics = [metric for metric in paper["metrics"] if any(metric in row for row in ours)]
+            beside = _beside(printed, measured_metrics, derived)
+            for metric in [*paper["metrics"], *derived.names]:
+                values = [row[metric] for row in ours if metric in row]
                 mean_of_ours = mean(values) if values else None
                 deviation = stdev(values) if len(values) > 1 else None
-                beside, averaged = _beside(metric, ours, printed)
-                difference = None if mean_of_ours is None or beside is None else mean_of_ours - beside
+                figure = beside.get(metric)
+                difference = None if mean_of_ours is None or figure is None else mean_of_ours - figure
+                items = derived.averages.get(metric) or averaged_items(metric, paper["metrics"])
+                count = sum(item in measured_metrics for item in items)
+                averaged = f"{count} of {len(items)}" if values and 0 < count < len(items) else ""
                 of_ours = len(values), mean_of_ours, deviation
-                results.append(Figure(encoder, objective, space, metric, *of_ours, name, beside, difference, averaged))
+                results.append(Figure(encoder, objective, space, metric, *of_ours, name, figure, difference, averaged))
     return results
 
 
-def _measured(cells: Sequence[Mapping[str, float]], space: str, metric: str) -> list[float]:
-    evaluator, rest = metric.split("/", maxsplit=1)
-    key = f"{evaluator}/{space}/{rest}"
-    return [metrics[key] for metrics in cells if key in metrics and not math.isnan(metrics[key])]
-
-
-def _beside(metric: str, ours: Mapping[str, Sequence[float]], printed: Mapping[str, float]) -> tuple[float | None, str]:
-    """The paper's figure to compare with, and the number of items that it averages if not all."""
-    evaluator, item, kind = metric.split("/")
-    parts = {name: name.split("/") for name in ours}
-    items = [name for name in ours if parts[name][::2] == [evaluator, kind] and parts[name][1] not in AVERAGES]
-    measured_items = [name for name in items if ours[name]]
-    if item in AVERAGES and ours[metric] and 0 < len(measured_items) < len(items):
-        paper = mean(printed[name] for name in measured_items) if printed else None
-        return paper, f"{len(measured_items)} of {len(items)}"
-    return printed.get(metric), ""
+def _beside(printed: Mapping[str, float], measured: Sequence[str], derived: Derived) -> dict[str, float]:
+    """The paper's figures to compare with; if only some of a table's items were measured, its averages are of these."""
+    values = dict(printed)
+    for metric in set(measured) & printed.keys():
+        items = averaged_items(metric, list(printed))
+        present = [item for item in items if item in measured]
+        if 0 < len(present) < len(items):
+            values[metric] = mean(printed[item] for item in present)
+    items_of_ours = {metric: value for metric, value in values.items() if not measured or metric in measured}
+    return {**values, **derived.add_to(items_of_ours)}
 
 
 def missing_notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -128,7 +136,8 @@ def missing_notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def subset_notes(results: Sequence[Figure]) -> list[str]:
     """Averages over some of a table's items, a line per evaluator."""
-    partial = {figure.metric.split("/")[0]: figure.averaged_items for figure in results if figure.averaged_items}
+    # The average of a table's items comes before those of some of them, so it replaces their counts.
+    partial = {figure.metric.split("/")[0]: figure.averaged_items for figure in results[::-1] if figure.averaged_items}
     return [
         f"{name}: {count} items were measured; averages are over these, ours and the paper's."
         for name, count in partial.items()
@@ -143,11 +152,11 @@ def study_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = (
     return "\n".join(parts)
 
 
-def study_tables(results: Sequence[Figure]) -> list[Table]:
+def study_tables(results: Sequence[Figure], paper: Mapping[str, Any]) -> list[Table]:
     """Tables of each encoder and space with any figure: a row per objective, and per metric the paper's figure, ours
     and the difference, averages first. Metrics that none of the objectives has are left out, unless all are."""
     labels = _labels(list(dict.fromkeys(figure.metric for figure in results)))
-    metrics = sorted(labels, key=lambda metric: metric.split("/")[1] not in AVERAGES)
+    metrics = sorted(labels, key=lambda metric: not is_average(metric, paper))
     tables = []
     for encoder, space in dict.fromkeys((figure.encoder, figure.space) for figure in results):
         chosen = [figure for figure in results if (figure.encoder, figure.space) == (encoder, space)]
