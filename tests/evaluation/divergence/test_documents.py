@@ -1,7 +1,7 @@
 """Document evaluator: rank correlation over the words of whole documents."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,7 +12,19 @@ from xsent.batch import Judgement, WordPair
 from xsent.data.test_sets.swissgov import DocumentSet
 from xsent.evaluation.divergence.documents import DocumentEvaluator
 
-evaluator = builder(DocumentEvaluator, name="pages")
+
+class Side(NamedTuple):
+    unmatched: np.ndarray
+
+
+class OppositeAligner:
+    """Finds the words without counterpart by their first coordinate: the opposite of what the cosines say."""
+
+    def align(self, source: np.ndarray, target: np.ndarray) -> list[Side]:
+        return [Side(side[:, 0]) for side in (source, target)]
+
+
+evaluator = builder(DocumentEvaluator, name="pages", aligner=OppositeAligner())
 
 
 def documents(*pairs: tuple[WordPair, Any], name: str = "deu") -> DocumentSet:
@@ -54,10 +66,10 @@ def test_the_mean_is_over_languages() -> None:
     assert scored.metrics == pytest.approx(
         {"pages/deu/spearman": 100, "pages/fra/spearman": -100, "pages/mean/spearman": 0}
     )
-    assert evaluator(*sets).metric_names() == list(scored.metrics)
+    assert evaluator(*sets).pair_metric_names(tags_words=True) == list(scored.metrics)
 
 
-def test_an_encoder_is_scored_by_the_best_cosine_of_each_word() -> None:
+def test_an_encoder_is_scored_by_the_alignment_and_by_the_best_cosine_of_each_word() -> None:
     # Best cosines: a 0.8 with y, b and y 1 with each other, x 0.6 with b. Divergences 0.2, 0, 0.4 and 0 of a, b, x, y.
     vectors = {"a": [0.0, 1.0], "b": [0.6, 0.8], ".": [0.0, -1.0], "x": [1.0, 0.0], "y": [0.6, 0.8]}
     pages = documents((WordPair(("a", "b", "."), ("x", "y")), ((0.5, 0.0, -1.0), (1.0, 0.0))))
@@ -65,8 +77,12 @@ def test_an_encoder_is_scored_by_the_best_cosine_of_each_word() -> None:
     assert pages_evaluator.sentences() == ["a", "b", ".", "x", "y"]
     # Lengths do not matter.
     rows = torch.tensor([[3 * value for value in vectors[word]] for word in pages_evaluator.sentences()])
+    metrics = pages_evaluator.score(rows).metrics
+    assert list(metrics) == pages_evaluator.metric_names()
     # The ranks of a, b, x, y are 3, 1.5, 4, 1.5 on both sides.
-    assert pages_evaluator.score(rows).metrics["pages/deu/spearman"] == pytest.approx(100)
+    assert metrics["pages/deu/best_cosine_spearman"] == pytest.approx(100)
+    # The first coordinates 0, 0.6, 1, 0.6 have the ranks 1, 2.5, 4, 2.5: deviations -1.5 0 1.5 0 beside .5 -1 1.5 -1.
+    assert metrics["pages/deu/spearman"] == pytest.approx(100 * (-0.75 + 2.25) / math.sqrt(4.5 * 4.5))
 
 
 def test_equal_divergences_have_no_correlation() -> None:

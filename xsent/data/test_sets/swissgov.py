@@ -54,12 +54,13 @@ def read_swissgov(root: str, languages: Sequence[str] | None, *, part: str) -> l
 
 
 def _read_set(path: Path, language: str) -> DocumentSet:
-    pairs, labels = [], []
+    pairs: list[WordPair] = []
+    labels = []
     for location, record in _records(path):
         words = [_words(record, key, location) for key in TEXTS]
         pairs.append(WordPair(*words))
-        source, target = (_labels(record, key, len(side), location) for key, side in zip(LABELS, words, strict=True))
-        labels.append((source, target))
+        first, second = (_labels(record, key, len(side), location) for key, side in zip(LABELS, words, strict=True))
+        labels.append((first, second))
     if not pairs:
         raise ValueError(f"{path}: expected at least 1 line, found an empty file")
     source, target = ([" ".join(pair[side]) for pair in pairs] for side in (0, 1))

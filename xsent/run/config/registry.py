@@ -47,6 +47,7 @@ KINDS = {
             "aligner": "aligner",
             "ranker": "ranker",
             "divergences": "divergences",
+            "documents": "document aligner",
             "maker": "maker",
         }
     ),
@@ -157,6 +158,7 @@ KINDS = {
             "xsent.evaluation.suite.Suite",
         ),
         {
+            "aligner": "document aligner",
             "members": "evaluators",
             "percent_rule": "percent rule",
             "pivot": "pivot",
@@ -233,6 +235,7 @@ KINDS = {
         ("xsent.models.alignment.encoder_aligner.EncoderAligner", "xsent.models.alignment.sim_aligner.SimAligner"),
         {"encoder": "encoder or run", "link": "linker"},
     ),
+    "document aligner": Kind(("xsent.models.alignment.document_aligner.DocumentAligner",)),
     "linker": Kind(("xsent.text.annotation.word_alignment.link_words",), {"match": "link rule"}),
     "link rule": Kind(
         (
