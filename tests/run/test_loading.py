@@ -1,6 +1,8 @@
 """What ``load_encoder`` takes: names, folders of every format, and clear errors for the rest."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,16 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoModel
 
 import xsent
+import xsent.run
 from tests.helpers import toy_bert
 from tests.models.small import load_encoder as load_transformer
+from xsent.batch import WordPair
 from xsent.models.encoders.characters.static_characters import StaticCharacterEncoder
 from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
 from xsent.models.encoders.static import bundled_folder
 from xsent.models.export.pipeline import build_pipeline, write_pipeline
 from xsent.run import encoders
+from xsent.run.loading import bundled_judge
 from xsent.run.start import read_command
 
 TEXTS = ["A dog sleeps in the house.", "Ein Hund schläft im Haus.", "ea ek dl"]
@@ -156,3 +161,47 @@ def test_the_table_of_encoders_fits_a_screen_and_agrees_with_the_encoders() -> N
     for name in ("mini", "tiny", "static_characters"):
         assert xsent.load_encoder(name).encode("a").shape == (entries[name].dim,)
     assert all(entry.about and "\n" not in entry.about for entry in entries.values())
+
+
+def test_the_bundled_judge_scores_pairs_and_is_no_encoder() -> None:
+    judge = xsent.run.load_judge()
+    pairs = [("The cat sleeps on the sofa.", "Le chat dort sur le canapé."), ("Yes.", "Le train part à midi.")]
+    same, other = xsent.score(pairs, encoder=judge)  # type: ignore[arg-type]
+    assert same > other
+    with pytest.raises(ValueError, match="an alignment judge, which judges pairs and has no sentence vectors"):
+        xsent.load_encoder(bundled_judge())
+
+
+def saved_judge(folder: Path) -> Path:
+    shutil.copytree(bundled_judge(), folder)
+    return folder
+
+
+def test_a_saved_judge_gives_the_same_scores(tmp_path: Path) -> None:
+    judge: Any = xsent.run.load_judge()
+    judge.save(tmp_path)
+    again = xsent.run.load_judge(tmp_path)
+    assert again.digest() == judge.digest()
+    pair = WordPair(("a", "cat"), ("un", "chat"))
+    assert again.judge([pair])[0].score == judge.judge([pair])[0].score
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"mini"', '"/etc"', "encoder '/etc': expected a name of xsent.encoders()"),
+        ('"encoder": "ae', '"encoder": "be', "the judge was trained on an encoder with digest be"),
+        ('"hidden": 48', '"hidden": 1000000000', "hidden=1000000000 and 23 features: its weights are for 48 and 23"),
+        ('"hidden"', '"size"', "no 'hidden'"),
+        ('"options"', '"choices"', "no 'options'"),
+    ],
+)
+def test_a_changed_judge_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    folder = saved_judge(tmp_path / "judge")
+    text = (folder / "judge.json").read_text()
+    assert old in text
+    (folder / "judge.json").write_text(text.replace(old, new))
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        xsent.run.load_judge(folder)
+    assert str(folder) in str(error.value)
+    assert "\n" not in str(error.value)

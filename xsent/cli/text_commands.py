@@ -114,12 +114,12 @@ def run_filter(options: argparse.Namespace) -> None:
 
 
 def _load_pair_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
-    """The judge of a run, or the similarity of an encoder's vectors."""
+    """The judge of a run, the similarity of an encoder's vectors, or without either the bundled judge."""
     from xsent.config_checks import check_number
     from xsent.models.pairs.cosine_judge import CosineJudge
     from xsent.run import load_judge
 
-    if run is not None:
+    if run is not None or not config.get("encoder"):
         return load_judge(run, device=config["device"], trust_remote_code=config["trust_remote_code"])
     for name, value in config["cosine"].items():
         check_number(f"cosine.{name}", value, minimum=-1)

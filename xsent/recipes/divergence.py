@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from xsent.models.pairs.alignment_judge import AlignmentJudge
 from xsent.models.pairs.cross_encoder import PairEncoder
 from xsent.models.pairs.trainable_judge import TrainableJudge
 from xsent.recipes.base import Recipe
+from xsent.recipes.encoder_folder import save_encoder
 
 SENTENCE_LOSSES = ("margin", "margin_cross_entropy", "cross_entropy", "none")
 JUDGE = "judge."  # begins the names of its weights in a checkpoint
@@ -176,18 +178,31 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         end = 1 + len(pair.source)
         return Judgement(float(row[0]), row[1:end], row[end : end + len(pair.target)])
 
-    # ---- checkpoints
+    # ---- checkpoints and files
+
+    @property
+    def can_save_encoder(self) -> bool:
+        return isinstance(self.judge, AlignmentJudge)
+
+    def save_encoder(self, folder: Path) -> None:
+        """Write an alignment judge for ``load_judge`` and ``xsent filter --ckpt``; it names the frozen encoder."""
+        if not isinstance(self.judge, AlignmentJudge):
+            super().save_encoder(folder)
+        else:
+            save_encoder(self.judge, folder)
 
     def load_encoder(self, state_dict: Mapping[str, Any]) -> None:
-        _load_judge(self.judge, state_dict)
+        self.judge.load_state_dict(_judge_weights(state_dict))
 
     @classmethod
     def trained_model(cls, encoder: Encoder, checkpoint: Mapping[str, Any]) -> TrainableJudge:
         recipe = checkpoint["xsent"]["config"]["recipe"]
         options = {name: value for name, value in recipe["judge"].items() if name not in ("_target_", "_partial_")}
         make: Any = JUDGES[recipe["judge"]["_target_"]]
+        weights = _judge_weights(checkpoint["state_dict"])
+        make.check_size(options, weights)
         judge: TrainableJudge = make(base=encoder, tags_words=recipe["token_loss"] != "none", **options)
-        _load_judge(judge, checkpoint["state_dict"])
+        judge.load_state_dict(weights)
         return judge.eval()
 
     def on_fit_start(self) -> None:
@@ -196,5 +211,5 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         self.judge.train()
 
 
-def _load_judge(judge: TrainableJudge, state_dict: Mapping[str, Any]) -> None:
-    judge.load_state_dict({name.removeprefix(JUDGE): value for name, value in state_dict.items()})
+def _judge_weights(state_dict: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.removeprefix(JUDGE): value for name, value in state_dict.items()}

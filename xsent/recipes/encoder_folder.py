@@ -7,6 +7,7 @@ from xsent.config_checks import UsageError
 from xsent.files.atomic import atomic_folder, check_temporary_folder
 from xsent.files.strict_json import read_json
 from xsent.models.encoders.base import Encoder
+from xsent.models.pairs.alignment_judge import AlignmentJudge
 
 LIST = "saved_files.json"  # names of all files of the folder
 
@@ -39,8 +40,8 @@ def check_encoder_folder(folder: Path, *, source: str | None = None) -> None:
         )
 
 
-def save_encoder(encoder: Encoder, folder: Path) -> None:
-    """Write an encoder in the format that its ``load`` reads; an earlier one is replaced as a whole.
+def save_encoder(encoder: Encoder | AlignmentJudge, folder: Path) -> None:
+    """Write an encoder or judge in the format that its ``load`` reads; an earlier one is replaced as a whole.
 
     Raises:
         UsageError: as ``check_encoder_folder``.

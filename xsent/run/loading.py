@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, cast
@@ -59,28 +60,59 @@ def load_encoder(source: str | os.PathLike[str], *, device: str = "cpu", trust_r
     """
     model, config = load_model(source, device=device, trust_remote_code=trust_remote_code)
     if not hasattr(model, "encode"):
-        assert config is not None
+        kind = "an alignment judge" if config is None else f"a run of {_recipe(config)}"
         raise ValueError(
-            f"{source}: a run of {_recipe(config)}, which judges pairs and has no sentence vectors; score pairs with"
+            f"{source}: {kind}, which judges pairs and has no sentence vectors; score pairs with"
             " xsent.score or `xsent filter --ckpt`"
         )
     return cast("Embedder", model)
 
 
-def load_judge(path: str | os.PathLike[str], *, device: str = "cpu", trust_remote_code: bool = False) -> PairJudge:
-    """Load the pair judge of a run of ``recipe=divergence``: its folder or a checkpoint.
+def load_judge(
+    path: str | os.PathLike[str] | None = None, *, device: str = "cpu", trust_remote_code: bool = False
+) -> PairJudge:
+    """Load a pair judge that ``recipe=divergence`` trained.
 
-    Other arguments are as of ``load_encoder``.
+    Args:
+        path: a run folder, a checkpoint, or the folder of a saved alignment judge; None: the judge bundled with this
+            package, an alignment judge on ``mini`` (docs/recipes/divergence.md).
+        device, trust_remote_code: as of ``load_encoder``.
 
     Raises:
-        FileNotFoundError: no such run or checkpoint.
-        ValueError: the checkpoint is damaged, or the run has another recipe.
+        FileNotFoundError: no such run, checkpoint or folder.
+        ValueError: the files are damaged, or the run has another recipe.
     """
-    model, config = _load_run(Path(path), device=device, trust_remote_code=trust_remote_code)
+    path = Path(bundled_judge() if path is None else path).expanduser()
+    if is_judge(path):
+        return _load_saved_judge(path, device, trust_remote_code)
+    model, config = _load_run(path, device=device, trust_remote_code=trust_remote_code)
     if not hasattr(model, "judge"):
         raise ValueError(f"{path}: expected a run of recipe=divergence, found one of {_recipe(config)}")
     check_judge(path, config)
     return cast("PairJudge", model)
+
+
+def bundled_judge() -> Path:
+    """Folder of the alignment judge inside this package."""
+    return Path(str(resources.files("xsent"))) / "assets" / "divergence"
+
+
+def is_judge(path: Path) -> bool:
+    """Whether it is the folder of a saved alignment judge."""
+    return (path / "judge.json").is_file()
+
+
+def _load_saved_judge(path: Path, device: str, trust_remote_code: bool) -> PairJudge:
+    from xsent.models.pairs.alignment_judge import AlignmentJudge
+
+    check_device(device)
+
+    def load_named(name: object) -> Embedder:
+        if name not in encoder_names():  # a folder named in a file is not opened
+            raise ValueError(f"encoder {name!r}: expected a name of xsent.encoders()")
+        return load_encoder(str(name), device=device, trust_remote_code=trust_remote_code)
+
+    return AlignmentJudge.load(path, load_named)
 
 
 def check_judge(path: str | os.PathLike[str], config: Mapping[str, Any]) -> None:
@@ -101,6 +133,8 @@ def load_model(
         return _build_encoder(encoder_config(source), trust_remote_code).to(device), None
     check_source(source)
     path = Path(source).expanduser()
+    if is_judge(path):
+        return _load_saved_judge(path, device, trust_remote_code), None
     if is_run(path):
         return _load_run(path, device=device, trust_remote_code=trust_remote_code)
     with _readable(path):

@@ -479,7 +479,24 @@ def test_the_lowest_keys_equal_a_stable_sort() -> None:
     assert lowest_rows([], 3).tolist() == []
 
 
-# ---- without a trained judge
+# ---- without a run
+
+
+def test_the_bundled_judge_filters_and_tags_the_words_without_a_counterpart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    clean = "She bought a red car in Berlin last week ."
+    translation = "Elle a acheté une voiture rouge à Berlin la semaine dernière ."
+    shorter = "Elle a acheté une voiture à Berlin ."
+    (tmp_path / "text.tsv").write_text(f"{clean}\t{translation}\n{clean}\t{shorter}\n", encoding="utf-8")
+    assert main(["filter", str(tmp_path / "text.tsv"), "-o", str(tmp_path / "scored.tsv")]) == 0
+    header, *scored = rows(tmp_path / "scored.tsv")
+    assert [row[header.index("verdict")] for row in scored] == ["equivalent", "divergent"]
+    tagged = [row[header.index("source_divergent")] for row in scored]
+    assert "week" not in tagged[0]
+    assert "week" in tagged[1]
+    assert "judged by alignment judge on mini" in caplog.records[-1].getMessage()
 
 
 def test_an_encoder_filters_without_a_trained_run_and_the_log_says_so(
@@ -488,7 +505,7 @@ def test_an_encoder_filters_without_a_trained_run_and_the_log_says_so(
     caplog.set_level("INFO")
     pairs = ["The dog sleeps in the house.\tLe chien dort dans la maison.", "We eat bread.\tLe train part à midi."]
     (tmp_path / "text.tsv").write_text("".join(f"{pair}\n" for pair in pairs), encoding="utf-8")
-    assert main(["filter", str(tmp_path / "text.tsv"), "-o", str(tmp_path / "scored.tsv")]) == 0
+    assert main(["filter", str(tmp_path / "text.tsv"), "-o", str(tmp_path / "scored.tsv"), "--encoder", "mini"]) == 0
     header, translation, unrelated = rows(tmp_path / "scored.tsv")
     verdicts = [row[header.index("verdict")] for row in (translation, unrelated)]
     assert verdicts == ["equivalent", "divergent"]

@@ -1,16 +1,21 @@
 """Pair judge that reads how the words of both sides align: frozen word vectors, a small network on top."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from xsent.batch import PairFeatures, WordPair
+from xsent.files.strict_json import read_json_object
 from xsent.models.alignment.encoder_aligner import choose_layer
 from xsent.models.batching import batch_slices, longest_first
 from xsent.models.encoders.base import Encoder
@@ -18,6 +23,8 @@ from xsent.models.pairs.alignment_features import FEATURES, alignment_features, 
 from xsent.models.pairs.trainable_judge import TAGS, PairScores, TrainableJudge
 
 WORD_BUDGET = 4096  # padded words of a side in a batch; measured: cosines of all words with all must fit a cache
+CONFIG, WEIGHTS = "judge.json", "judge.safetensors"
+OPTIONS = ("depth", "max_words", "hidden", "tags_words")  # that a saved judge is built with
 LARGEST = 4.0  # standardised features are cut here
 LOWEST_DEVIATION = 1e-3  # of a feature that is nearly constant
 NO_WORDS = ("",)  # in place of an empty side
@@ -61,6 +68,7 @@ class AlignmentJudge(TrainableJudge):
     def __post_init__(self) -> None:
         super().__post_init__()
         vars(self)["base"] = self._modules.pop("base")  # frozen: in no checkpoint and no optimizer
+        self.name = f"alignment judge on {self.base.name}"
         self._layer = choose_layer(self.base, None, self.depth)
         if min(self.hidden, self.max_words) < 1:
             raise ValueError(f"recipe.judge: hidden={self.hidden}, max_words={self.max_words}: expected at least 1")
@@ -111,6 +119,14 @@ class AlignmentJudge(TrainableJudge):
         position = torch.arange(features.size(1))
         mask = position < sources + targets  # (N, T)
         return PairFeatures(features, mask.long(), ((position >= sources) & mask).long())
+
+    @classmethod
+    def check_size(cls, options: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+        hidden, features = weights["reader.0.weight"].shape
+        if (options["hidden"], len(FEATURES)) != (hidden, features):
+            raise ValueError(
+                f"hidden={options['hidden']} and {len(FEATURES)} features: its weights are for {hidden} and {features}"
+            )
 
     def fit_inputs(self, pairs: Sequence[AlignedPair]) -> None:
         """Standardise the features by the mean and deviation over the words of the training pairs."""
@@ -171,3 +187,36 @@ class AlignmentJudge(TrainableJudge):
                 f"the judge was trained on an encoder with digest {state['encoder'][:16]}, {self.base.name} has"
                 f" {digest[:16]}: other weights, tokenizer, pooling, prompt or length"
             )
+
+    # ---- files
+
+    def save(self, folder: Path) -> None:
+        """Write ``judge.json``, which names the encoder, and the weights; the encoder's own are not written."""
+        options = {name: getattr(self, name) for name in OPTIONS}
+        about = {"encoder": self.base.name, "options": options, "state": self.get_extra_state()}
+        (folder / CONFIG).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        weights = {name: value for name, value in self.state_dict().items() if isinstance(value, Tensor)}
+        (folder / WEIGHTS).write_bytes(save(weights))
+
+    @classmethod
+    def load(cls, folder: Path, load_encoder: Callable[[str], Any]) -> Self:
+        """Read what ``save`` wrote.
+
+        Args:
+            load_encoder: gives the encoder of a name.
+
+        Raises:
+            FileNotFoundError: the folder lacks a file.
+            ValueError: the files do not fit each other or the encoder.
+        """
+        config = read_json_object(folder / CONFIG)
+        try:
+            name, options, state = config["encoder"], config["options"], config["state"]
+            weights = load_file(folder / WEIGHTS)
+            cls.check_size(options, weights)
+            judge = cls(base=load_encoder(name), seed=0, dropout=0.0, **options)
+            judge.load_state_dict({**weights, "_extra_state": state})
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError, SafetensorError) as error:
+            reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+            raise ValueError(f"{folder}: its files cannot be read as an alignment judge: {reason}") from None
+        return judge.eval()

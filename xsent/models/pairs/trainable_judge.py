@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -79,6 +79,10 @@ class TrainableJudge(DeclaredModule):
     @abstractmethod
     def settings(self) -> dict[str, object]:
         """What determines the scores besides the weights."""
+
+    @classmethod
+    def check_size(cls, options: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+        """Raise ``ValueError`` if a judge with these options has other sizes than the weights, before it is built."""
 
     def fit_inputs(self, pairs: Sequence[Any]) -> None:
         """Fit what is not trained, such as the scale of the inputs, to those of the training pairs."""
