@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 # Compiled modules are kept even where the user's environment says otherwise: the tests start many processes.
 PYTEST  = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: demo test slow faults faults-short audit check lint types bench results mini small docs oldest clean
+.PHONY: demo test slow faults faults-short audit check lint types bench results mini docs oldest clean
 
 demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
@@ -49,10 +49,6 @@ BITEXT ?= ../shared/data/bitext
 mini: $(VENV)/.core
 	$(BIN)/python train.py experiment=mini data.root=$(BITEXT) save_encoder=models/mini
 	cp models/mini/config.json models/mini/tokenizer.json models/mini/vectors.safetensors xsent/assets/mini/
-
-# The small multilingual transformer, from the same bitext, into models/small (docs/small.md).
-small: $(VENV)/.core
-	$(BIN)/python train.py experiment=small data.root=$(BITEXT) save_encoder=models/small
 
 # The documentation as a site, in build/site: open index.html there.
 docs: $(VENV)/.docs

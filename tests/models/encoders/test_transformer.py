@@ -10,6 +10,7 @@ import torch
 from transformers import BertConfig, BertModel, BertTokenizerFast, RobertaConfig, RobertaModel
 
 from tests.models.small import load_encoder as load
+from tests.models.small import pair_transformer
 from xsent.models.encoders.transformer import max_input_length
 from xsent.models.model_files import model_folder
 
@@ -246,6 +247,23 @@ def test_only_an_encoder_that_the_folder_format_can_represent_is_saved(bert: Pat
         assert not encoder.can_save
         with pytest.raises(ValueError, match="the folder format of sentence-transformers cannot"):
             encoder.save(tmp_path)
+
+
+def test_sentence_transformers_reads_the_folder_to_the_same_vectors(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    encoder = pair_transformer()
+    encoder.save(tmp_path)
+    theirs = SentenceTransformer(str(tmp_path), device="cpu").encode(SENTENCES)
+    torch.testing.assert_close(torch.from_numpy(theirs), encoder.encode(SENTENCES), rtol=0, atol=1e-6)
+
+
+def test_what_a_folder_has_no_place_for_is_refused(tmp_path: Path) -> None:
+    encoder = pair_transformer()
+    encoder.set_preprocessing("laser")
+    assert not encoder.can_save
+    with pytest.raises(ValueError, match="the folder format of sentence-transformers cannot"):
+        encoder.save(tmp_path)
 
 
 # ---- refusals

@@ -20,8 +20,6 @@ ENCODERS = (
     "xsent.models.encoders.characters.character_bert.CharacterBertEncoder.load",
     "xsent.models.encoders.characters.static_characters.StaticCharacterEncoder.load",
     "xsent.models.encoders.laser.LaserEncoder.load",
-    "xsent.models.encoders.small_transformer.small_transformer",
-    "xsent.models.encoders.small_transformer.trained_small",
     "xsent.models.encoders.static.StaticEncoder",
     "xsent.models.encoders.static.StaticEncoder.load",
     "xsent.models.encoders.static_embedding.StaticEmbeddingEncoder.load",  # `load_encoder` of such a folder
