@@ -13,6 +13,7 @@ import xsent
 from tests.helpers import ROOT, config, state_of, tiny_static, toy_bitext, toy_overrides
 from xsent.checkpoint import load_checkpoint, save_checkpoint
 from xsent.run import build, evaluate, train
+from xsent.run.evaluation import swapped_parts
 
 LABSE = ["recipe=labse", *tiny_static(), "recipe.optimizer.lr=0.03", "recipe.loss.margin=0.1"]
 
@@ -210,3 +211,12 @@ def test_heads_refuse_an_encoder_they_were_not_trained_on(oracle_run: Path, tmp_
 def test_a_target_below_a_module_of_xsent_is_refused() -> None:
     with pytest.raises(ValueError, match="may not be built from a config"):
         build({"_target_": "xsent.checkpoint.torch.load", "f": "x"}, "encoder")
+
+
+def test_language_vectors_that_do_better_than_meaning_vectors_are_warned_of() -> None:
+    metrics = {"tatoeba/meaning/mean/accuracy": 23.0, "tatoeba/language/mean/accuracy": 91.4}
+    metrics |= {"heldout/meaning/mean/accuracy": 90.0, "heldout/language/mean/accuracy": 12.0}
+    metrics |= {"xsim/meaning/mean/error": 5.0, "xsim/language/mean/error": 80.0}  # lower is better
+    metrics |= {"sts/original/mean/spearman": 70.0}
+    (warning,) = swapped_parts(metrics)
+    assert warning.startswith("tatoeba/meaning/mean/accuracy is 23.00 and tatoeba/language/mean/accuracy 91.40")

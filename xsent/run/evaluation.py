@@ -157,7 +157,7 @@ def report(
     start: float,
     show: bool = True,
 ) -> None:
-    """Write and show the results; each row of details starts with the encoder and its pooling."""
+    """Write and show the results, and warn of swapped parts; each row of details starts with encoder and pooling."""
     from xsent.reporting.run_outputs import report_results
 
     encoder = getattr(embedder, "encoder", embedder)  # of the heads or of a recipe
@@ -169,6 +169,30 @@ def report(
     )
     seconds = {"seconds": time.perf_counter() - start}
     report_results(scored, config=config, about={**about, **seconds}, folder=folder, show=show)
+    for warning in swapped_parts(scored.metrics):
+        log.warning("%s", warning)
+
+
+def swapped_parts(metrics: Mapping[str, float]) -> list[str]:
+    """A warning for each evaluator that language vectors do better at than meaning vectors.
+
+    Args:
+        metrics: named ``<evaluator>/<space>/<item>/<metric>``.
+    """
+    from xsent.reporting.pages.verdict import direction_word, main_metrics
+
+    warnings = []
+    for name in main_metrics(f"test/{metric}" for metric in metrics):
+        meaning = name.removeprefix("test/")
+        language = meaning.replace("/meaning/", "/language/", 1)
+        if language not in metrics or language == meaning:
+            continue
+        if direction_word(name, metrics[language] - metrics[meaning]) == "better":
+            warnings.append(
+                f"{meaning} is {metrics[meaning]:.2f} and {language} {metrics[language]:.2f}: the parts have swapped"
+                " their roles; docs/recipes/oracle.md tells when that happens"
+            )
+    return warnings
 
 
 def _with_heading(chart: Chart, columns: Mapping[str, str]) -> Chart:

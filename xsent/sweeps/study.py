@@ -69,9 +69,11 @@ def run_cell(cfg: DictConfig) -> float | None:
 
 
 def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
+    from xsent.reporting.pages.study import check_picture
     from xsent.run.single_run import train_in_subprocess
     from xsent.run.training import encoder_device, train_run
 
+    check_picture(config["study"]["picture"])
     data = _data(json.dumps(config["data"], sort_keys=True))
     evaluator = build_evaluator(config["evaluator"], data, split="test")
     encoder = build(config["encoder"], "encoder").to(encoder_device(config["trainer"]))
@@ -170,12 +172,16 @@ class StudyReport(Callback):
     """Hydra callback that writes the table of a study beside the paper's, and its plots, when all cells have ended."""
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        from xsent.reporting.pages.study import write_study
         from xsent.reporting.tables.study import report_study
 
         folder = Path(config.hydra.sweep.dir)
         paths = sorted(folder.glob(f"*/{CELL}"), key=lambda path: int(path.parent.name))
         cells = [read_json_object(path, allow_nan=True) for path in paths]
-        report_study(cells, OmegaConf.to_container(config.study, resolve=False), folder=folder)  # type: ignore[arg-type]
+        study: dict[str, Any] = OmegaConf.to_container(config.study, resolve=False)  # type: ignore[assignment]
+        results = report_study(cells, study, folder=folder)
+        if results.figures:
+            write_study(results, study, folder=folder)
         if config.study.figures is not None:
             _draw([cell for cell in cells if "error" not in cell], config, folder)
         if failed := [cell for cell in cells if "error" in cell]:

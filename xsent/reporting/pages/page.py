@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 # Kinds of pages; a comparison replaces only a comparison.
 RUN, COMPARISON = "xsent report", "xsent compare"
-SEARCH, FILTER, FIGURES = "xsent search", "xsent filter", "xsent figures"
+SEARCH, FILTER, FIGURES, STUDY = "xsent search", "xsent filter", "xsent figures", "xsent study"
 MAX_BYTES = 4_900_000  # of a page
 MAX_TEXT = 300  # characters of a shortened text
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])  # of the specifications that Altair writes

@@ -47,8 +47,16 @@ class Figure(NamedTuple):
     averaged_items: str  # of an average over some of the table's items: "5 of 10"; else empty
 
 
-def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *, folder: Path) -> None:
-    """Write ``table.csv`` and ``table.md`` into the folder, and print the tables.
+class StudyResults(NamedTuple):
+    """Results of a study; without any finished cell all are empty."""
+
+    figures: Sequence[Figure]
+    tables: Sequence[Table]
+    notes: Sequence[str]
+
+
+def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *, folder: Path) -> StudyResults:
+    """Write ``table.csv``, ``table.md`` and ``changes.csv`` into the folder, and print the tables; returns them.
 
     Args:
         cells: encoder, objective, seed, and metrics or an error of each cell; ``missing`` test sets.
@@ -56,9 +64,8 @@ def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *
     """
     paper = study["paper"]
     results = figures(cells, paper)
+    notes, tables = [LEGEND, *missing_notes(cells), *subset_notes(results)], study_tables(results, paper)
     if results:
-        notes = [*missing_notes(cells), *subset_notes(results)]
-        tables = study_tables(results, paper)
         write_text(folder / "table.csv", csv_text([Figure._fields, *results]))
         if differences := changes(cells, paper):
             tables += change_tables(differences, _labels(list(dict.fromkeys(row.metric for row in differences))))
@@ -66,12 +73,13 @@ def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *
             write_text(folder / "changes.csv", csv_text([Change._fields, *differences]))
         write_text(folder / "table.md", study_markdown(tables, study["title"], notes))
         console = Console()
-        console.print("\n" + "\n".join([study["title"], LEGEND, *notes]) + "\n")
+        console.print("\n" + "\n".join([study["title"], *notes]) + "\n")
         for table in tables:
             console.print("", table.label, compact_table(table), sep="\n")
         log.info("table: %s, %s", folder / "table.md", folder / "table.csv")
     failed = sum("error" in cell for cell in cells)
     log.info("%d of %d cells are done; each has its figures under its own folder", len(cells) - failed, len(cells))
+    return StudyResults(results, tables, notes)
 
 
 def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> list[Figure]:
@@ -144,9 +152,9 @@ def subset_notes(results: Sequence[Figure]) -> list[str]:
     ]
 
 
-def study_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = ()) -> str:
+def study_markdown(tables: Sequence[Table], title: str, notes: Sequence[str]) -> str:
     """The tables in Markdown."""
-    parts = [f"# {title}\n", " ".join([LEGEND, *notes]) + "\n"]
+    parts = [f"# {title}\n", " ".join(notes) + "\n"]
     for table in tables:
         parts += [f"## {table.label}\n", markdown_table(table.header, [row.texts for row in table.rows])]
     return "\n".join(parts)
