@@ -51,7 +51,8 @@ def test_train_alone_lists_the_recipes(repo_root: Path) -> None:
 
 
 def test_xsent_lists_its_functions_and_each_of_them_loads() -> None:
-    assert {"__version__", "encoders", "load_encoder", "mine", "score"} <= set(dir(xsent)) == set(xsent.__all__)
+    functions = {"encoders", "load_encoder", "load_judge", "mine", "score"}
+    assert {"__version__", *functions} <= set(dir(xsent)) == set(xsent.__all__)
     for name in dir(xsent):
         assert getattr(xsent, name).__doc__ or name == "__version__"
     with pytest.raises(AttributeError, match="no attribute 'load'"):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from xsent.version import __version__
 
 if TYPE_CHECKING:
-    from xsent.run import encoders, load_encoder, mine, score
+    from xsent.run import encoders, load_encoder, load_judge, mine, score
     from xsent.run.api import evaluate, train
 
-__all__ = ["__version__", "encoders", "evaluate", "load_encoder", "mine", "score", "train"]
+__all__ = ["__version__", "encoders", "evaluate", "load_encoder", "load_judge", "mine", "score", "train"]
 
 
 def __getattr__(name: str) -> object:

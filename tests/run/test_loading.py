@@ -13,7 +13,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoModel
 
 import xsent
-import xsent.run
 from tests.helpers import toy_bert
 from tests.models.small import load_encoder as load_transformer
 from xsent.batch import WordPair
@@ -164,9 +163,9 @@ def test_the_table_of_encoders_fits_a_screen_and_agrees_with_the_encoders() -> N
 
 
 def test_the_bundled_judge_scores_pairs_and_is_no_encoder() -> None:
-    judge = xsent.run.load_judge()
+    judge = xsent.load_judge()
     pairs = [("The cat sleeps on the sofa.", "Le chat dort sur le canapé."), ("Yes.", "Le train part à midi.")]
-    same, other = xsent.score(pairs, encoder=judge)  # type: ignore[arg-type]
+    same, other = xsent.score(pairs, encoder=judge)
     assert same > other
     with pytest.raises(ValueError, match="an alignment judge, which judges pairs and has no sentence vectors"):
         xsent.load_encoder(bundled_judge())
@@ -178,9 +177,9 @@ def saved_judge(folder: Path) -> Path:
 
 
 def test_a_saved_judge_gives_the_same_scores(tmp_path: Path) -> None:
-    judge: Any = xsent.run.load_judge()
+    judge: Any = xsent.load_judge()
     judge.save(tmp_path)
-    again = xsent.run.load_judge(tmp_path)
+    again = xsent.load_judge(tmp_path)
     assert again.digest() == judge.digest()
     pair = WordPair(("a", "cat"), ("un", "chat"))
     assert again.judge([pair])[0].score == judge.judge([pair])[0].score
@@ -202,6 +201,6 @@ def test_a_changed_judge_is_refused(tmp_path: Path, old: str, new: str, message:
     assert old in text
     (folder / "judge.json").write_text(text.replace(old, new))
     with pytest.raises(ValueError, match=re.escape(message)) as error:
-        xsent.run.load_judge(folder)
+        xsent.load_judge(folder)
     assert str(folder) in str(error.value)
     assert "\n" not in str(error.value)

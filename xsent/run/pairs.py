@@ -96,7 +96,7 @@ def mine(
 def score(
     pairs: Iterable[tuple[str, str]],
     *,
-    encoder: Source | Embedder = "mini",
+    encoder: Source | Embedder | PairJudge = "mini",
     device: str = "cpu",
     space: str | None = None,
     margin: str | None = None,
@@ -107,7 +107,8 @@ def score(
 
     Args:
         pairs: P pairs of source and target.
-        encoder: as of ``load_encoder``, or a loaded encoder; a run of ``recipe=divergence`` gives probabilities.
+        encoder: as of ``load_encoder``, or a loaded encoder; a run of ``recipe=divergence``, or a judge of
+            ``load_judge``, gives probabilities.
         device: of an encoder or run that is loaded here.
         space: as of ``encode``.
         margin: None: the cosine; ``ratio`` or ``distance``: relative to the nearest sentences among the other pairs, as
