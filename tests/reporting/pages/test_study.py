@@ -52,7 +52,7 @@ def drawn(picture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list
 def test_an_arrow_goes_from_the_host_to_what_was_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ((ours, paper),) = drawn("arrows", tmp_path, monkeypatch)
     change = Scores(80.0, 90.0), Scores(81.0, 5.0)
-    assert ours == Arrows("meat, mini", {"eng-deu": change, "eng-fra": change}, change)
+    assert ours == Arrows("meat, mini", {"deu": change, "fra": change}, change)
     assert paper.items == {}  # the paper has one of the two objectives
 
 

@@ -112,5 +112,9 @@ def _arrows(
     before, after = scores.get(host, {}), scores.get(added, {})
     pairs = {metric: (before[metric], after[metric]) for metric in before if metric in after}
     averages = [pair for metric, pair in pairs.items() if is_average(metric, paper)]
-    items = {metric.split("/")[1]: pair for metric, pair in pairs.items() if not is_average(metric, paper)}
+    items = {
+        metric.split("/")[1].removeprefix("eng-"): pair
+        for metric, pair in pairs.items()
+        if not is_average(metric, paper)
+    }
     return Arrows(title, items, averages[0] if averages else None)

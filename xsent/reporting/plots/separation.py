@@ -73,8 +73,9 @@ def _draw_arrows(axis: Axes, panel: Arrows) -> None:
         axis.plot(*ends, color=colour, linewidth=0.8, alpha=0.6)
         for scores, shape in zip((before, after), SHAPES, strict=True):
             axis.plot(scores.language, scores.meaning, color=colour, marker=shape, markersize=6, linestyle="")
+        # The hosts' points lie further apart than those of the objectives that push language down.
         axis.annotate(
-            label, (after.language, after.meaning), xytext=(4, 3), textcoords="offset points", fontsize="x-small"
+            label, (before.language, before.meaning), xytext=(4, 3), textcoords="offset points", fontsize="x-small"
         )
     axis.set_title(panel.title, fontsize="medium")
     axis.spines[["top", "right"]].set_visible(False)
