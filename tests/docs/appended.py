@@ -67,6 +67,11 @@ CHOICES = {  # by what is chosen of a group
         "study.figures.perplexity=2",
         "study.figures.languages=[deu,zho]",
     ],
+    "study=oracle_leakage": [
+        "recipe/oracle/objective=meat,meat_oracle",
+        "encoder.language_marking=0.5",
+        "seed=1",
+    ],
     "experiment=divergence/margins": ["recipe.margin=3,4"],
     **{f"search={path.stem}": ["search.n_trials=2"] for path in SEARCHES},
 }

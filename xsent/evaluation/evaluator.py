@@ -140,6 +140,18 @@ class Evaluator(ABC):
     def score(self, vectors: Tensor) -> Evaluation:
         """Metrics from the embeddings (N, D) of ``sentences()``."""
 
+    def metric_names_between(self, spaces: Sequence[str]) -> list[str]:
+        """Names of the metrics of ``score_between``."""
+        return []
+
+    def score_between(self, spaces: Mapping[str, Tensor]) -> Evaluation:
+        """Metrics that compare the spaces of an encoder with heads; ``<evaluator>/<space>/...``, as of one space.
+
+        Args:
+            spaces: embeddings (N, D) of ``sentences()`` in each.
+        """
+        return Evaluation({}, [])
+
     def __call__(self, encode: Encode) -> dict[str, float]:
         """Metrics of the embeddings that ``encode`` returns."""
         sentences = self.sentences()
@@ -210,8 +222,9 @@ def add_space(name: str, space: str) -> str:
 
 
 def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluation:
-    """Score the embeddings (N, D) of ``evaluator.sentences()`` in every space; ``add_space`` names the metrics.
+    """Score the embeddings (N, D) of ``evaluator.sentences()`` in every space, and between spaces.
 
+    ``add_space`` names the metrics of a space.
     A chart gets the space as suffix of its name and title, a table row as its first field.
 
     Raises:
@@ -219,7 +232,8 @@ def score_spaces(evaluator: Evaluator, vectors: Mapping[str, Tensor]) -> Evaluat
     """
     for space, rows in vectors.items():
         check_finite(rows, f"space {space}", texts=evaluator.sentences())
-    return Evaluation.merge(_in_space(evaluator.score(rows), space) for space, rows in vectors.items())
+    each = [_in_space(evaluator.score(rows), space) for space, rows in vectors.items()]
+    return Evaluation.merge([*each, evaluator.score_between(vectors)])
 
 
 def _in_space(scored: Evaluation, space: str) -> Evaluation:

@@ -77,6 +77,16 @@ class Suite(PairEvaluator):
             member.score(vectors[[self._row_of[text] for text in member.sentences()]]) for member in self.members
         )
 
+    def metric_names_between(self, spaces: Sequence[str]) -> list[str]:
+        return [name for member in self.members for name in member.metric_names_between(spaces)]
+
+    def score_between(self, spaces: Mapping[str, Tensor]) -> Evaluation:
+        rows_of = [(member, [self._row_of[text] for text in member.sentences()]) for member in self.members]
+        return Evaluation.merge(
+            member.score_between({space: vectors[rows] for space, vectors in spaces.items()})
+            for member, rows in rows_of
+        )
+
     def pairs(self) -> list[WordPair]:
         return [pair for member in map(as_pair_evaluator, self.members) for pair in member.pairs()]
 

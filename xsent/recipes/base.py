@@ -294,7 +294,8 @@ class SentenceRecipe(Recipe[D]):
         return score_spaces(evaluator, vectors)
 
     def metric_names(self, evaluator: Evaluator) -> list[str]:
-        return [add_space(name, space) for space in self.spaces for name in evaluator.metric_names()]
+        names = [add_space(name, space) for space in self.spaces for name in evaluator.metric_names()]
+        return names + evaluator.metric_names_between(self.spaces)
 
     def vectors(self, sentences: Sequence[str]) -> dict[str, Tensor]:
         return self.embed(sentences, progress=False)

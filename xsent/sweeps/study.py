@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ from xsent.run.loading import load_encoder
 if TYPE_CHECKING:
     from xsent.batch import Embedder
     from xsent.data.modules.base import TrainingData
-    from xsent.evaluation.evaluator import Evaluator
+    from xsent.evaluation.evaluator import Bitext, Evaluator
 
 log = logging.getLogger(__name__)
 
@@ -94,10 +94,12 @@ def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
         else:
             train_in_subprocess(run_config)
     best = read_json_object(folder / METRICS_FILE)["best"]
-    metrics = {} if evaluator is None else _scores(evaluator, config, folder, encoder_device(config["trainer"]))
+    scores: dict[str, Any] = {"metrics": {}}
+    if evaluator is not None:
+        scores = _scores(evaluator, config, folder, encoder_device(config["trainer"]))
     members = [] if evaluator is None else evaluator.members
     missing = {member.name: member.absent for member in members if member.absent}
-    return {"folder": str(folder), "best": best, "metrics": metrics, "missing": missing}
+    return {"folder": str(folder), "best": best, **scores, "missing": missing}
 
 
 def training_config(cfg: DictConfig, folder: Path, *, resume: bool) -> dict[str, Any]:
@@ -135,8 +137,8 @@ def _data(config: str) -> TrainingData:
     return data
 
 
-def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: str) -> dict[str, float]:
-    """Metrics of the cell's encoder; an earlier evaluation of the same test sets is reused."""
+def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: str) -> dict[str, Any]:
+    """``metrics`` of the cell's encoder and the folder of their ``evaluation``, reused where it was done before."""
     from xsent.evaluation.evaluator import score_spaces
     from xsent.reporting.environment import environment
 
@@ -151,7 +153,8 @@ def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: 
         report(scored, embedder, config=config, about=about, folder=evaluation, start=start, show=False)
     metrics: dict[str, float | None] = read_json_object(evaluation / METRICS_FILE)["metrics"]
     log.info("metrics: %s", evaluation)
-    return {name.removeprefix("test/"): float("nan") if value is None else value for name, value in metrics.items()}
+    named = {name.removeprefix("test/"): float("nan") if value is None else value for name, value in metrics.items()}
+    return {"metrics": named, "evaluation": str(evaluation)}
 
 
 def _spaces(embedder: Embedder, sentences: list[str], cache_dir: Path) -> dict[str, Any]:
@@ -172,6 +175,7 @@ class StudyReport(Callback):
     """Hydra callback that writes the table of a study beside the paper's, and its plots, when all cells have ended."""
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        from xsent.reporting.pages.markings import report_markings
         from xsent.reporting.pages.study import write_study
         from xsent.reporting.tables.study import report_study
 
@@ -179,9 +183,12 @@ class StudyReport(Callback):
         paths = sorted(folder.glob(f"*/{CELL}"), key=lambda path: int(path.parent.name))
         cells = [read_json_object(path, allow_nan=True) for path in paths]
         study: dict[str, Any] = OmegaConf.to_container(config.study, resolve=False)  # type: ignore[assignment]
-        results = report_study(cells, study, folder=folder)
-        if results.figures:
-            write_study(results, study, folder=folder)
+        if study.get("markings") is None:
+            results = report_study(cells, study, folder=folder)
+            if results.figures:
+                write_study(results, study, folder=folder)
+        else:
+            report_markings(cells, study, folder=folder)
         if config.study.figures is not None:
             _draw([cell for cell in cells if "error" not in cell], config, folder)
         if failed := [cell for cell in cells if "error" in cell]:
@@ -209,7 +216,7 @@ def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None
     for encoder, seed in dict.fromkeys((cell["encoder"], cell["seed"]) for cell in cells):
         panels = {
             cell["objective"]: _embed(
-                cell["folder"], Path(config.cache_dir), trust_remote_code=config.trust_remote_code
+                cell["folder"], pairs, Path(config.cache_dir), trust_remote_code=config.trust_remote_code
             )
             for cell in cells
             if (cell["encoder"], cell["seed"]) == (encoder, seed)
@@ -226,5 +233,14 @@ def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None
         )
 
 
-def _embed(folder: str, cache_dir: Path, *, trust_remote_code: bool) -> Callable[[list[str]], dict[str, Any]]:
-    return lambda sentences: _spaces(load_encoder(folder, trust_remote_code=trust_remote_code), sentences, cache_dir)
+def _embed(
+    folder: str, pairs: Sequence[Bitext], cache_dir: Path, *, trust_remote_code: bool
+) -> Callable[[list[str]], dict[str, Any]]:
+    from xsent.evaluation.evaluator import tell_languages
+
+    def embed(sentences: list[str]) -> dict[str, Any]:
+        embedder = load_encoder(folder, trust_remote_code=trust_remote_code)
+        tell_languages(embedder, pairs)
+        return _spaces(embedder, sentences, cache_dir)
+
+    return embed

@@ -1,4 +1,4 @@
-"""Language probe: accuracy of a linear classifier that predicts the language of a sentence from its embedding."""
+"""Language probe: accuracy of a classifier, linear or with a hidden layer, of the language of a sentence embedding."""
 
 import logging
 import warnings
@@ -14,14 +14,18 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
+from xsent.config_checks import check_choice, check_integer
 from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
 from xsent.evaluation.evaluator import Bitext, Evaluation, languages_of, number_texts
 
 log = logging.getLogger(__name__)
+
+CLASSIFIERS = {"linear": "logistic regression", "mlp": "multi-layer perceptron"}
 
 
 class Labelled(NamedTuple):
@@ -33,7 +37,7 @@ class Labelled(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
-    """Held-out accuracy of a logistic regression from standardised embeddings to languages, and chance.
+    """Held-out accuracy of a classifier from standardised embeddings to languages, and chance.
 
     High accuracy on embeddings of meaning shows that they leak the language. The probe uses the distinct sentences of
     both sides of the test sets; a text of two languages is left out. Sentences that are linked by translation are all
@@ -42,9 +46,11 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
 
     Args:
         test_share: held-out share of the sentences.
-        inverse_regularization: the classifier's C.
-        max_iter: of L-BFGS; log and details say if it did not converge.
-        seed: of the split and of the sentences that represent a large language.
+        classifier: ``linear`` is a logistic regression, ``mlp`` a perceptron with one hidden layer.
+        inverse_regularization: the logistic regression's C.
+        hidden: units of the hidden layer.
+        max_iter: of L-BFGS, or epochs of Adam; log and details say if it did not converge.
+        seed: of the split, of the sentences that represent a large language, and of the perceptron.
 
     Metrics:
         ``<name>/mean/accuracy``, percent of the held-out sentences; ``<name>/mean/chance``, percent of the largest
@@ -52,12 +58,16 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
     """
 
     test_share: float
+    classifier: str
     inverse_regularization: float
+    hidden: int
     max_iter: int
     seed: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_choice("evaluator.classifier", self.classifier, tuple(CLASSIFIERS))
+        check_integer("evaluator.hidden", self.hidden, minimum=1)
         if not 0 < self.test_share < 1:
             raise ValueError(f"evaluator.test_share={self.test_share}: expected a number between 0 and 1")
 
@@ -72,9 +82,7 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
     def score(self, vectors: Tensor) -> Evaluation:
         train, test = self._parts()
         log.info("%s: training a classifier of %d languages", self.name, len(set(train.languages)))
-        classifier = make_pipeline(
-            StandardScaler(), LogisticRegression(C=self.inverse_regularization, max_iter=self.max_iter)
-        )
+        classifier = make_pipeline(StandardScaler(), self._untrained())
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             classifier.fit(self._inputs(vectors, train), train.languages)
@@ -92,8 +100,8 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
         total = {"accuracy": 100 * float(right.mean()), "chance": 100 * max(held_out.values()) / len(test.languages)}
         rows.append({"direction": "all", **total, "train": len(train.languages), "queries": len(test.languages)})
         conditions = {
-            "classifier": "logistic regression, standardised vectors",
-            "inverse_regularization": self.inverse_regularization,
+            "classifier": f"{CLASSIFIERS[self.classifier]}, standardised vectors",
+            **self._options(),
             "converged": converged,
             "test_share": self.test_share,
             "missing_languages": " ".join(self.absent),
@@ -102,6 +110,17 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
         metrics |= {f"{self.name}/mean/{metric}": value for metric, value in total.items()}
         details = [{"evaluator": self.name, "direction": row["direction"], **conditions, **row} for row in rows]
         return Evaluation(metrics, details)
+
+    def _options(self) -> dict[str, object]:
+        if self.classifier == "linear":
+            return {"inverse_regularization": self.inverse_regularization}
+        return {"hidden": self.hidden}
+
+    def _untrained(self) -> LogisticRegression | MLPClassifier:
+        if self.classifier == "linear":
+            return LogisticRegression(C=self.inverse_regularization, max_iter=self.max_iter)
+        options = {"early_stopping": True, "random_state": self.seed}
+        return MLPClassifier(hidden_layer_sizes=(self.hidden,), max_iter=self.max_iter, **options)
 
     def _inputs(self, vectors: Tensor, part: Labelled) -> NDArray[np.float64]:
         return self.rows(vectors, part.texts).double().numpy(force=True)

@@ -152,6 +152,7 @@ KINDS = {
             "xsent.evaluation.similarity.alignment_uniformity.AlignmentUniformityEvaluator",
             "xsent.evaluation.similarity.language_probe.LanguageProbeEvaluator",
             "xsent.evaluation.similarity.paraphrase.ParaphraseEvaluator",
+            "xsent.evaluation.similarity.reconstruction.ReconstructionEvaluator",
             "xsent.evaluation.similarity.sts.StsEvaluator",
             "xsent.evaluation.suite.Suite",
         ),
