@@ -167,6 +167,14 @@ def french_pairs(path: Path, store: Store) -> None:
     write(path, map("\t".join, zip(ENGLISH, FRENCH, strict=True)))
 
 
+@maker_of("page.en.txt", "page.fr.txt", "pages.tsv")
+def documents(path: Path, store: Store) -> None:
+    if path.suffix == ".tsv":
+        write(path, ["\t".join(map(" ".join, (ENGLISH, FRENCH)))])
+    else:
+        write(path, ENGLISH if ".en." in path.name else FRENCH)
+
+
 @maker_of("pairs.tsv")
 def german_pairs(path: Path, store: Store) -> None:
     write(path, map("\t".join, zip(ENGLISH, GERMAN, strict=True)))

@@ -223,7 +223,16 @@ COMMANDS = {
         "Score translation pairs and mark the words that differ in meaning",
         text_commands.run_filter,
         [
-            _path("bitext", "BITEXT", "tab-separated columns, UTF-8, plain or .gz"),
+            _path(
+                "bitext",
+                "BITEXT",
+                "tab-separated columns, UTF-8, plain or .gz; or with --documents two text files, one per document",
+                nargs="+",
+            ),
+            _flag(
+                "--documents",
+                "compare whole documents: each row of BITEXT has two, or two text files are one pair",
+            ),
             _output("SCORED", "the same rows with score, probability, verdict and divergent words; plain or .gz"),
             _text("--ckpt", "RUN", "trained judge: run folder of recipe=divergence, or a checkpoint of it"),
             _path("--html", "PAGE", "HTML page of sampled pairs with the divergent words marked"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,22 +96,61 @@ def run_filter(options: argparse.Namespace) -> None:
 
     config = job_config(options)
     filter_options = options_from(config)
+    page = config["page"] | ({"words": config["documents"]["aligner"]["max_words"]} if options.documents else {})
     if options.html is not None:
-        check_page(**config["page"])
-    filtered = filter_bitext(
-        options.bitext,
-        options.output,
-        load=partial(_load_pair_judge, config, options.ckpt),
-        device=config["device"],
-        options=filter_options,
-        keep_work=config["keep_work"],
-        work_dir=optional_path(config["work_dir"]),
-        show=None
-        if options.html is None
-        else partial(try_divergence_page, options.html, run=options.ckpt, **config["page"]),
-        page=options.html,
-    )
+        check_page(**page)
+    show = partial(try_divergence_page, options.html, run=options.ckpt, documents=options.documents, **page)
+    with _filter_input(options, config) as bitext:
+        filtered = filter_bitext(
+            bitext,
+            options.output,
+            load=partial(_load_document_judge if options.documents else _load_pair_judge, config, options.ckpt),
+            device=config["device"],
+            options=filter_options,
+            keep_work=config["keep_work"],
+            work_dir=optional_path(config["work_dir"]),
+            show=None if options.html is None else show,
+            page=options.html,
+        )
     log.info("%s", filtered)
+
+
+def _filter_input(options: argparse.Namespace, config: Mapping[str, Any]) -> AbstractContextManager[Path]:
+    """The bitext to filter; two text files become one for the duration of the context."""
+    from xsent.jobs.checks import check_files
+    from xsent.jobs.filtering.documents import documents_as_row
+
+    files: list[Path] = options.bitext
+    if len(files) == 1:
+        return nullcontext(files[0])
+    if not options.documents:
+        raise ValueError(f"expected one BITEXT, found {len(files)} files; --documents compares two text files")
+    if len(files) > 2:
+        raise ValueError(
+            f"--documents: expected two text files, or one BITEXT of two columns, found {len(files)} files"
+        )
+    if config["header"] or (config["source_column"], config["target_column"]) != (1, 2):
+        raise ValueError("--header, --source-column and --target-column are for a BITEXT, found two text files")
+    check_files(files, [path for path in (options.output, options.html) if path is not None])
+    return documents_as_row(*files)
+
+
+def _load_document_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
+    """The judge of whole documents by the vectors of the bundled encoder, or of the one that is given."""
+    from xsent.config_checks import check_number
+    from xsent.models.pairs.document_judge import DocumentJudge
+    from xsent.run import build, load_encoder
+
+    if run is not None:
+        raise ValueError("--ckpt: a run judges sentences; --documents needs vectors of words (--encoder)")
+    aligner = build(config["documents"]["aligner"], "document aligner")
+    thresholds = {name: config["documents"][name] for name in ("threshold", "word_threshold")}
+    for name, value in thresholds.items():
+        check_number(f"documents.{name}", value, minimum=0)
+    _silence_unknown_words()
+    if not config.get("encoder"):
+        return DocumentJudge(load_encoder("mini", device=config["device"]), "mini", aligner, **thresholds)
+    return DocumentJudge(load_embedder(config), _encoder_name(config), aligner, **thresholds)
 
 
 def _load_pair_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
@@ -123,10 +163,18 @@ def _load_pair_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
         return load_judge(run, device=config["device"], trust_remote_code=config["trust_remote_code"])
     for name, value in config["cosine"].items():
         check_number(f"cosine.{name}", value, minimum=-1)
-    # Words are encoded too, and a word that the encoder does not know is no news.
+    _silence_unknown_words()
+    return CosineJudge(load_embedder(config), _encoder_name(config), **config["cosine"])
+
+
+def _silence_unknown_words() -> None:
+    """Words are encoded one by one, and a word that the encoder does not know is no news."""
     logging.getLogger("xsent.models.encoders.base").setLevel(logging.ERROR)
-    name = config["encoder"].get("name") or checkpoint_name(Path(config["encoder"]["source"]).resolve())
-    return CosineJudge(load_embedder(config), name, **config["cosine"])
+
+
+def _encoder_name(config: Mapping[str, Any]) -> str:
+    encoder = config["encoder"]
+    return str(encoder.get("name") or checkpoint_name(Path(encoder["source"]).resolve()))
 
 
 def run_distract(options: argparse.Namespace) -> None:

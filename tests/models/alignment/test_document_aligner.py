@@ -127,11 +127,11 @@ def test_identical_long_documents_stay_finite() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"jump": 0.0}, r"documents\.jump=0\.0: expected a probability between 0 and 1"),
-        ({"leave": 1.0}, r"documents\.leave=1\.0: expected a probability between 0 and 1"),
-        ({"temperature": 0.0}, r"documents\.temperature=0\.0: expected a number above 0"),
-        ({"window": -1}, r"documents\.window"),
-        ({"max_words": 0}, r"documents\.max_words"),
+        ({"jump": 0.0}, r"aligner\.jump=0\.0: expected a probability between 0 and 1"),
+        ({"leave": 1.0}, r"aligner\.leave=1\.0: expected a probability between 0 and 1"),
+        ({"temperature": 0.0}, r"aligner\.temperature=0\.0: expected a number above 0"),
+        ({"window": -1}, r"aligner\.window"),
+        ({"max_words": 0}, r"aligner\.max_words"),
     ],
 )
 def test_options_out_of_range_are_errors(change: dict[str, Any], message: str) -> None:
@@ -141,6 +141,6 @@ def test_options_out_of_range_are_errors(change: dict[str, Any], message: str) -
 
 def test_a_document_that_is_too_long_is_an_error() -> None:
     with pytest.raises(
-        ValueError, match=r"^a document of 3 words: expected at most 2 \(documents\.max_words\); split both"
+        ValueError, match=r"^a document of 3 words: expected at most 2 \(aligner\.max_words\); split both"
     ):
         aligner(max_words=2).align(words(0), words(0, 1, 2))

@@ -280,7 +280,7 @@ class FilterJob:
         location = f"{self.bitext}: pairs {first:,} to {first + len(words) - 1:,}"
         try:
             judgements = self.judge.judge([WordPair(*pair) for pair in words])
-        except FloatingPointError as error:
+        except (FloatingPointError, ValueError) as error:
             raise ValueError(f"{location}: {error}") from error
         if not all(math.isfinite(judgement.score) for judgement in judgements):
             raise ValueError(f"{location}: a score is not finite; were the weights of {self.judge.name} trained?")

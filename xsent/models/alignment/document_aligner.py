@@ -55,12 +55,12 @@ class DocumentAligner:
     def __post_init__(self) -> None:
         for name in ("leave", "stay", "jump"):
             if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"documents.{name}={getattr(self, name)}: expected a probability between 0 and 1")
+                raise ValueError(f"aligner.{name}={getattr(self, name)}: expected a probability between 0 and 1")
         for name in ("temperature", "spread"):
             if not getattr(self, name) > 0:
-                raise ValueError(f"documents.{name}={getattr(self, name)}: expected a number above 0")
-        check_integer("documents.window", self.window, minimum=0)
-        check_integer("documents.max_words", self.max_words, minimum=1)
+                raise ValueError(f"aligner.{name}={getattr(self, name)}: expected a number above 0")
+        check_integer("aligner.window", self.window, minimum=0)
+        check_integer("aligner.max_words", self.max_words, minimum=1)
 
     def align(self, source: Numbers, target: Numbers) -> tuple[AlignedSide, AlignedSide]:
         """Align S and T words.
@@ -75,7 +75,7 @@ class DocumentAligner:
         longest = max(len(source), len(target))
         if longest > self.max_words:
             raise ValueError(
-                f"a document of {longest:,} words: expected at most {self.max_words:,} (documents.max_words);"
+                f"a document of {longest:,} words: expected at most {self.max_words:,} (aligner.max_words);"
                 " split both documents at the same places"
             )
         evidence = (source @ target.T - np.float32(self.null_cosine)) / np.float32(self.temperature)  # (S, T)

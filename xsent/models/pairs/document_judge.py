@@ -8,7 +8,7 @@ import numpy as np
 from tqdm import tqdm
 
 from xsent.batch import Embedder, Judgement, WordPair
-from xsent.models.alignment.document_aligner import DocumentAligner
+from xsent.models.alignment.document_aligner import DocumentAligner, Numbers
 from xsent.similarity import check_finite
 
 
@@ -16,20 +16,24 @@ from xsent.similarity import check_finite
 class DocumentJudge:
     """Judges pairs of documents by a word alignment over the whole documents.
 
-    The divergence of a word is the probability that it has no counterpart; 0 without a letter or digit, or if the
-    encoder does not know it. The score is the mean of 1 - divergence over all other words, from 0 to 1.
+    The divergence of a word grows with the probability that it has no counterpart, and is 0.5 where this is
+    ``word_threshold``. It is 0 without a letter or digit, or if the encoder does not know the word. The score is the
+    mean probability of a counterpart of all other words.
     """
 
     encoder: Embedder  # of single words
     encoder_name: str
     aligner: DocumentAligner
     threshold: float  # a pair of documents with a higher score is equivalent
+    word_threshold: float  # between 0 and 1
     name: str = field(init=False)
     tags_words: bool = field(init=False, default=True)
     scores_are_logits: bool = field(init=False, default=False)
     truncated_pairs: int = field(init=False, default=0)  # a document that is too long is an error
 
     def __post_init__(self) -> None:
+        if not 0 < self.word_threshold < 1:
+            raise ValueError(f"word_threshold={self.word_threshold}: expected a probability between 0 and 1")
         self.name = f"{self.encoder_name} (word alignment of whole documents, untrained)"
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
@@ -56,10 +60,17 @@ class DocumentJudge:
             np.array([any(map(str.isalnum, word)) for word in side]) & rows.any(axis=1)
             for side, rows in zip(pair, (source, target), strict=True)
         ]
-        divergences = [side.unmatched * mask for side, mask in zip(sides, can_differ, strict=True)]
-        differing = np.concatenate(divergences)[np.concatenate(can_differ)]
-        return Judgement(1 - float(differing.mean()) if len(differing) else 1.0, *divergences)
+        unmatched = np.concatenate([side.unmatched[mask] for side, mask in zip(sides, can_differ, strict=True)])
+        score = 1 - float(unmatched.mean()) if len(unmatched) else 1.0
+        return Judgement(
+            score, *(self._divergence(side.unmatched) * mask for side, mask in zip(sides, can_differ, strict=True))
+        )
+
+    def _divergence(self, unmatched: Numbers) -> Numbers:
+        """Move ``word_threshold`` to 0.5; 0 and 1 stay."""
+        return np.interp(unmatched, [0, self.word_threshold, 1], [0, 0.5, 1]).astype(np.float32)
 
     def digest(self) -> str:
-        """Hex digest of the encoder and the aligner's settings; the threshold changes no judgement."""
-        return hashlib.sha256(f"{type(self).__name__} {self.encoder.digest()} {self.aligner}".encode()).hexdigest()
+        """Hex digest of the encoder, the aligner's settings and ``word_threshold``, on which judgements depend."""
+        content = f"{type(self).__name__} {self.encoder.digest()} {self.aligner} {self.word_threshold}"
+        return hashlib.sha256(content.encode()).hexdigest()

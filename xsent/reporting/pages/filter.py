@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 
 MAX_PAIR_BYTES = 4_000_000  # of all pairs on the page
 PAIR_OVERHEAD = 420  # bytes of markup of a pair, about
+LINE_SEPARATOR = "\u2028"  # a line break in the text of a document
+# Punctuation that Moses replaces by one character.
+ASCII = str.maketrans("‘’‚´`“”„«»–‐", "'''''\"\"\"\"\"--")
 MAX_WORD = 80  # characters; anything longer is an address or a broken line
 MAX_GAP = 8  # characters between two words
 CHANCE = 50  # AUC of a judge that guesses
@@ -30,7 +33,13 @@ FIGURES = {"AUC": "roc_auc", "F1 at this threshold": "calibrated_f1", "F1 at thr
 
 
 def write_divergence_page(
-    path: Path, report: ScoreReport, *, rows: int, words: int, run: str | PathLike[str] | None = None
+    path: Path,
+    report: ScoreReport,
+    *,
+    rows: int,
+    words: int,
+    run: str | PathLike[str] | None = None,
+    documents: bool = False,
 ) -> Path:
     """Write the page; returns ``path``.
 
@@ -38,12 +47,13 @@ def write_divergence_page(
         rows: pairs on the screen at a time; at least 1.
         words: of a sentence, at most; the page tells how many more there are. At least 1.
         run: run folder or checkpoint of the judge, to show its figures on labelled pairs; None: it was not trained.
+        documents: whether the pairs are of whole documents.
     """
     check_page(rows=rows, words=words)
     sides = [
         [
-            _side(pair.texts[0], pair.source, pair.source_divergent, words),
-            _side(pair.texts[1], pair.target, pair.target_divergent, words),
+            _side(pair.texts[0].replace(LINE_SEPARATOR, "\n"), pair.source, pair.source_divergent, words),
+            _side(pair.texts[1].replace(LINE_SEPARATOR, "\n"), pair.target, pair.target_divergent, words),
         ]
         for pair in report.pairs
     ]
@@ -63,6 +73,7 @@ def write_divergence_page(
         "counts": counts,
         "total": total,
         "omitted": len(sizes) - count,
+        "documents": documents,
     }
     slider = _slider(report)
     spec = histogram_spec(report.threshold, step=slider["step"], position=slider["position"])
@@ -73,7 +84,7 @@ def write_divergence_page(
         path,
         title=f"Divergences in {report.file}",
         kind=FILTER,
-        summary=macro("judged", report, classes, total, _judge_figures(run), run is not None),
+        summary=macro("judged", report, classes, total, _judge_figures(run), run is not None, documents),
         sections=[
             Section("scores", "Scores", "scores", slider, blocks),
             Section("pairs", "Pairs", "pairs", context),
@@ -82,11 +93,17 @@ def write_divergence_page(
 
 
 def try_divergence_page(
-    path: Path, report: ScoreReport, *, rows: int, words: int, run: str | PathLike[str] | None = None
+    path: Path,
+    report: ScoreReport,
+    *,
+    rows: int,
+    words: int,
+    run: str | PathLike[str] | None = None,
+    documents: bool = False,
 ) -> None:
     """Write the page; log a failure, because the filtered bitext must be written all the same."""
     with log_page_errors(path):
-        write_divergence_page(path, report, rows=rows, words=words, run=run)
+        write_divergence_page(path, report, rows=rows, words=words, run=run, documents=documents)
 
 
 def check_page(*, rows: int, words: int) -> None:
@@ -159,6 +176,7 @@ def _side(text: str, words: Sequence[str], divergent: Sequence[int], limit: int)
 
 def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
     """Start and end of each word in the text that it was cut from; None where the tokenizer changed it."""
+    text = text.translate(ASCII)
     spans: list[tuple[int, int] | None] = []
     end = reach = 0  # how far the next word may be from the last one that was found
     for word in words:

@@ -45,7 +45,7 @@ KINDS = {
             "aligner": "aligner",
             "ranker": "ranker",
             "divergences": "divergences",
-            "documents": "document aligner",
+            "documents": "documents",
             "maker": "maker",
         }
     ),
@@ -234,6 +234,7 @@ KINDS = {
         ("xsent.models.alignment.encoder_aligner.EncoderAligner", "xsent.models.alignment.sim_aligner.SimAligner"),
         {"encoder": "encoder or run", "link": "linker"},
     ),
+    "documents": Kind(parts={"aligner": "document aligner"}),
     "document aligner": Kind(("xsent.models.alignment.document_aligner.DocumentAligner",)),
     "linker": Kind(("xsent.text.annotation.word_alignment.link_words",), {"match": "link rule"}),
     "link rule": Kind(
