@@ -41,9 +41,10 @@ CITATION = re.compile(
 # uses other words than the paper, these stand before "=".
 TOPICS = {
     "divergent-mbert": {
-        "3.1": "probability, [CLS], pairs above=class",
+        "3.1": "probability, [CLS], pairs above=class, together=concatenating",
         "3.2": "deletion, replacement, substitut, hypernym, generat, bert, synthetic",
-        "3.4": "token",
+        "3.3": "rank, losses=loss",
+        "3.4": "token, heads=feedforward",
         "4": "too short or=too short or, filter=filtered, refresd, reject=excluded",
         "5": "moses, 5,000, seed, tokeniz, f1",
         "6.1": "sampl, paired, baseline, cross entropy=CE, threshold",
@@ -69,6 +70,8 @@ TOPICS = {
         "5.1": "sample, pairs=pairs",
         "5.3": "[CLS], frozen",
         "5.4": "tatoeba, held-out, sts=textual similarity",
+        "6.1": "unseen, directions=direction, english",
+        "6.2": "monolingual, sts",
         "7.1": "code-switch, codeswitch=code-switch",
         "7.2": "visualiz",
         "7.3": "alone, component",

@@ -72,10 +72,12 @@ CHOICES = {  # by what is chosen of a group
         "encoder.language_marking=0.5",
         "seed=1",
     ],
-    "experiment=divergence/margins": ["recipe.margin=3,4"],
     **{f"search={path.stem}": ["search.n_trials=2"] for path in SEARCHES},
 }
-STUDY = ["recipe/oracle/objective=meat_oracle"]  # of a study's grid one objective; its encoders stay
+STUDY = {  # by recipe, of a study's grid one objective; its encoders stay
+    "oracle": ["recipe/oracle/objective=meat_oracle"],
+    "divergence": ["recipe/divergence/sampling=ranking", "recipe/divergence/objective=margin_tags", "seed=1"],
+}
 COMMANDS = {"diverge": ["--set", "divergences.wordnet.folder={wordnet}"]}  # of `xsent`, by their names
 OPTIONS = {  # of `xsent`, by an option and its value
     # A local cluster that ends with the command.
@@ -141,7 +143,10 @@ def _to_training(choice: Choice, store: Store) -> list[str]:
     extra = [*TRAINING, *DATA.get(data, BITEXT)]
     if choice.groups.get("study") is not None:
         paths = choice.config.study.encoder_paths
-        extra += [*STUDY, *(f"study.encoder_paths.{name}={store.get(STAND_IN[name])}" for name in paths)]
+        extra += [
+            *STUDY[str(choice.groups["recipe"])],
+            *(f"study.encoder_paths.{name}={store.get(STAND_IN[name])}" for name in paths),
+        ]
     return extra
 
 
@@ -151,7 +156,8 @@ def _to_models(words: Sequence[str], choice: Choice, store: Store) -> list[str]:
         "recipe.teacher_path": choice.value("recipe.teacher"),
         "evaluator.teacher_path": choice.value("evaluator.teacher"),
     }
-    if choice.groups.get("study") is None and not _gives(words, "ckpt"):
+    study = choice.groups.get("study")
+    if (study is None or not choice.config.study.encoder_paths) and not _gives(words, "ckpt"):
         models["encoder.path"] = choice.groups["encoder"]
     overrides = {
         key: STAND_IN[str(name)] for key, name in models.items() if name in STAND_IN and not _gives(words, key)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import ROOT, toy_bitext, toy_overrides
-from xsent.sweeps.grid import GridRun, differing_options, grid_tables, read_grid
+from xsent.sweeps.grid import GridRun, differing_options, grid_table, read_grid
 
 FIGURE = "test/refresd/wikimatrix/f1"
-PAPER = {"ranking": [77.8, 1.36, 83.67, 0.22, 5, 79]}
 
 
 def write(folder: Path, number: int, margin: int, best: float, figure: float | None, mode: str = "max") -> None:
@@ -35,26 +34,12 @@ def test_the_best_by_dev_comes_first_whatever_the_test_set_says(tmp_path: Path, 
     assert margins(tmp_path) == expected
 
 
-def test_mean_and_variance_are_those_of_the_grid(tmp_path: Path) -> None:
-    # 80, 90, 85: mean 85, variance (25 + 25 + 0) / 3.
-    for number, (margin, best) in enumerate([(3, 80.0), (5, 90.0), (10, 85.0)]):
-        write(tmp_path, number, margin, best, 70.0)
-    (header, rows), (_, statistics) = grid_tables(read_grid(tmp_path, {}), [FIGURE], paper=PAPER)
-    assert header == ["margin", "val/f1 (higher is better)", "test refresd wikimatrix f1", "folder"]
-    assert rows[0] == ["5", "90.00", "70.00", "1"]
-    assert statistics == [
-        ["ranking", "77.8", "1.36", "83.67", "0.22", "5", "79"],
-        ["**ours**", "85.00", "16.67", "70.00", "0.00", "margin=5", "90.00"],
-    ]
-
-
 def test_what_was_not_measured_is_left_out(tmp_path: Path) -> None:
     for number, margin in enumerate([5, 3]):
         write(tmp_path, number, margin, 90.0 - number, None)
-    (header, rows), (_, statistics) = grid_tables(read_grid(tmp_path, {}), [FIGURE], paper=PAPER)
+    header, rows = grid_table(read_grid(tmp_path, {}), [FIGURE])
     assert header == ["margin", "val/f1 (higher is better)", "folder"]
     assert rows[0] == ["5", "90.00", "0"]
-    assert statistics[-1] == ["**ours**", "89.50", "0.25", "", "", "margin=5", "90.00"]
 
 
 def test_runs_are_in_the_order_of_their_numbers_and_those_without_a_result_are_last(tmp_path: Path) -> None:
@@ -63,7 +48,7 @@ def test_runs_are_in_the_order_of_their_numbers_and_those_without_a_result_are_l
     (tmp_path / "1" / "metrics.json").unlink()
     failed = {"0": GridRun(tmp_path / "0", ["recipe=divergence", "recipe.margin=0"], "recipe.margin=0: too small")}
     assert differing_options(read_grid(tmp_path, failed))["margin"] == ["2", "10", "0", "1"]
-    ((_, rows),) = grid_tables(read_grid(tmp_path, failed), None, paper={})
+    _, rows = grid_table(read_grid(tmp_path, failed), None)
     assert [row[-1] for row in rows[2:]] == ["0 failed: recipe.margin=0: too small", "1 failed: no result; see its log"]
 
 

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, pvariance
 from typing import Any, NamedTuple
 
 from hydra.core.utils import JobReturn, JobStatus
@@ -21,7 +20,6 @@ from xsent.run.start import read_record
 
 log = logging.getLogger(__name__)
 
-Tables = list[tuple[list[str], list[list[str]]]]  # header and rows of each
 WORDS = {"min": "lower is better", "max": "higher is better"}
 NO_RESULT = "no result; see its log"
 
@@ -47,16 +45,11 @@ class GridReport(Callback):
     Args:
         title: of the table; None: the number of runs.
         figures: names in ``metrics.json`` to show; None: the main figure of each evaluator.
-        paper: the paper's numbers by row: mean and variance of the monitored metric and of the first of ``figures``,
-            the best option, and the monitored metric with it.
     """
 
-    def __init__(
-        self, *, title: str | None, figures: Sequence[str] | None, paper: Mapping[str, Sequence[float]]
-    ) -> None:
+    def __init__(self, *, title: str | None, figures: Sequence[str] | None) -> None:
         self.title = title
         self.figures = None if figures is None else list(figures)
-        self.paper = paper
         self.failed: dict[str, GridRun] = {}  # by name of the folder
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:
@@ -69,11 +62,10 @@ class GridReport(Callback):
             return  # a study has its own table
         folder = Path(config.hydra.sweep.dir)
         runs = read_grid(folder, self.failed)
-        tables = grid_tables(runs, self.figures, paper=self.paper)
+        header, rows = grid_table(runs, self.figures)
         title = self.title or f"{len(runs)} runs of {folder}"
-        write_text(folder / "grid.md", "\n".join([f"## {title}\n", *(markdown_table(*table) for table in tables)]))
-        for header, rows in tables:
-            Console().print(terminal_table(header, [text_row(row) for row in rows]))
+        write_text(folder / "grid.md", f"## {title}\n\n{markdown_table(header, rows)}")
+        Console().print(terminal_table(header, [text_row(row) for row in rows]))
         log.info("%s; table: %s", title, folder / "grid.md")
 
 
@@ -102,10 +94,8 @@ def _read_run(folder: Path) -> GridRun:
     return GridRun(folder, overrides, "", about.get("monitor") or "", mode, about.get("best"), *figures)
 
 
-def grid_tables(
-    runs: Sequence[GridRun], figures: Sequence[str] | None, *, paper: Mapping[str, Sequence[float]]
-) -> Tables:
-    """The runs; with a paper, also mean and variance over the grid beside the paper's."""
+def grid_table(runs: Sequence[GridRun], figures: Sequence[str] | None) -> tuple[list[str], list[list[str]]]:
+    """Header, and a row for each run: its options, monitored metric and figures."""
     options = differing_options(runs)
     monitors = list(dict.fromkeys((run.monitor, run.mode) for run in runs if run.best is not None))
     names = list(figures or dict.fromkeys(name for run in runs for name in _main_figures(run.metrics)))
@@ -119,16 +109,7 @@ def grid_tables(
         values = [_text(name, run.metrics.get(name)) for name in measured]
         failure = f" failed: {run.error}" if run.error else ""
         rows.append([*(texts[number] for texts in options.values()), *monitored, *values, run.folder.name + failure])
-    finished = [run for run in runs if not run.error]
-    if not paper or not finished or figures is None:
-        return [(header, rows)]
-    header_of_paper = ["", "monitored, mean", "variance", f"{figures[0].removeprefix('test/')}, mean", "variance"]
-    values_by_name = [[run.best for run in finished], [run.metrics.get(figures[0]) for run in finished]]
-    statistics = [text for numbers in values_by_name for text in _mean_and_variance(numbers)]
-    best = " ".join(f"{key}={texts[0]}" for key, texts in options.items())
-    rows_of_paper = [[row, *(f"{value:g}" for value in numbers)] for row, numbers in paper.items()]
-    rows_of_paper.append(["**ours**", *statistics, best, _text(finished[0].monitor, finished[0].best)])
-    return [(header, rows), ([*header_of_paper, "best", "its figure"], rows_of_paper)]
+    return header, rows
 
 
 def differing_options(runs: Sequence[GridRun]) -> dict[str, list[str]]:
@@ -152,8 +133,3 @@ def _text(metric: str, value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:.4f}" if metric.endswith("loss") else value_cell(metric, value).text
-
-
-def _mean_and_variance(values: Sequence[float | None]) -> list[str]:
-    known = [value for value in values if value is not None]
-    return [f"{fmean(known):.2f}", f"{pvariance(known):.2f}"] if known else ["", ""]

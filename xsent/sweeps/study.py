@@ -1,6 +1,7 @@
 """Studies: Hydra sweeps that reproduce a table of a paper; each cell is trained once, whichever study needs it.
 
-The config of a study has ``study``. Each job of the sweep is a cell: one encoder, one objective, one seed. The folder
+The config of a study has ``study``. Each job of the sweep is a cell: one encoder, one objective, one seed,
+and maybe one value of a setting that the table averages over. The folder
 of a cell is named by a digest of all that decides its training. A cell that an earlier study trained is therefore not
 trained again, and a killed one resumes from its last checkpoint.
 """
@@ -12,7 +13,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,13 @@ from xsent.files.strict_json import read_json_object
 from xsent.run.config.build import build, build_evaluator
 from xsent.run.config.compose import NO_EFFECT, marked_name, plain, without_keys
 from xsent.run.errors import format_error
-from xsent.run.evaluation import embed_spaces, report
-from xsent.run.loading import load_encoder
+from xsent.run.evaluation import embed_spaces, report, score_model
+from xsent.run.loading import load_encoder, load_model
 
 if TYPE_CHECKING:
     from xsent.batch import Embedder
     from xsent.data.modules.base import TrainingData
-    from xsent.evaluation.evaluator import Bitext, Evaluator
+    from xsent.evaluation.evaluator import Bitext, Evaluation, Evaluator
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +47,11 @@ def run_cell(cfg: DictConfig) -> float | None:
     """Train and score one cell unless that was done; an error is stored in ``cell.json`` and the sweep continues.
 
     Returns:
-        The best value of the monitored validation metric; None if the cell failed.
+        The best value of the monitored validation metric; None if the cell failed or the table has no such row.
     """
+    if cfg.study.objective in cfg.study.skip:
+        log.info("no row for %s in %s", cfg.study.objective, cfg.study.name)
+        return None
     path = cfg.study.encoder_paths.get(cfg.study.encoder)
     if path is not None:
         OmegaConf.update(cfg, "encoder.path", path)
@@ -94,12 +98,16 @@ def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
         else:
             train_in_subprocess(run_config)
     best = read_json_object(folder / METRICS_FILE)["best"]
-    scores: dict[str, Any] = {"metrics": {}}
+    cell: dict[str, Any] = {"folder": str(folder), "best": best, "setting": study["setting"], "metrics": {}}
     if evaluator is not None:
-        scores = _scores(evaluator, config, folder, encoder_device(config["trainer"]))
-    members = [] if evaluator is None else evaluator.members
-    missing = {member.name: member.absent for member in members if member.absent}
-    return {"folder": str(folder), "best": best, **scores, "missing": missing}
+        device, trust = encoder_device(config["trainer"]), config["trust_remote_code"]
+        load = partial(load_model, folder, device=device, trust_remote_code=trust)
+        cell |= _scores(evaluator, config, folder, lambda: load()[0])
+        cell["missing"] = {member.name: member.absent for member in evaluator.members if member.absent}
+        if study["untrained"] is not None:
+            untrained = Path(study["cells_dir"]) / f"{study['encoder']}-untrained-{encoder.digest()[:12]}"
+            cell["untrained"] = _scores(evaluator, config, untrained, lambda: encoder)["metrics"]
+    return cell
 
 
 def training_config(cfg: DictConfig, folder: Path, *, resume: bool) -> dict[str, Any]:
@@ -137,24 +145,32 @@ def _data(config: str) -> TrainingData:
     return data
 
 
-def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, device: str) -> dict[str, Any]:
-    """``metrics`` of the cell's encoder and the folder of their ``evaluation``, reused where it was done before."""
-    from xsent.evaluation.evaluator import score_spaces
+def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, load: Callable[[], Any]) -> dict[str, Any]:
+    """``metrics`` of the model that ``load`` returns and the folder of their ``evaluation``; an earlier one is reused."""
     from xsent.reporting.environment import environment
 
     start = time.perf_counter()
     key = _digest([xsent.__version__, without_keys(config["evaluator"], PATH_KEYS), evaluator.digest()])
     evaluation = folder / "evaluations" / f"{evaluator.name}-{key[:12]}"
     if not (evaluation / METRICS_FILE).is_file():
-        embedder = load_encoder(folder, device=device, trust_remote_code=config["trust_remote_code"])
-        evaluator.bind_encoder(embedder)
-        scored = score_spaces(evaluator, _spaces(embedder, evaluator.sentences(), Path(config["cache_dir"])))
-        about = environment() | {"encoder": embedder.digest(), "data": evaluator.digest(), "seed": config["seed"]}
-        report(scored, embedder, config=config, about=about, folder=evaluation, start=start, show=False)
+        model = load()
+        scored = _scored(evaluator, model, Path(config["cache_dir"]))
+        about = environment() | {"encoder": model.digest(), "data": evaluator.digest(), "seed": config["seed"]}
+        report(scored, model, config=config, about=about, folder=evaluation, start=start, show=False)
     metrics: dict[str, float | None] = read_json_object(evaluation / METRICS_FILE)["metrics"]
     log.info("metrics: %s", evaluation)
     named = {name.removeprefix("test/"): float("nan") if value is None else value for name, value in metrics.items()}
     return {"metrics": named, "evaluation": str(evaluation)}
+
+
+def _scored(evaluator: Evaluator, model: Any, cache_dir: Path) -> Evaluation:
+    """As ``score_model``, with vectors of a frozen encoder from the store."""
+    from xsent.evaluation.evaluator import score_spaces
+
+    if hasattr(model, "judge"):
+        return score_model(model, evaluator)
+    evaluator.bind_encoder(model)
+    return score_spaces(evaluator, _spaces(model, evaluator.sentences(), cache_dir))
 
 
 def _spaces(embedder: Embedder, sentences: list[str], cache_dir: Path) -> dict[str, Any]:
@@ -184,7 +200,8 @@ class StudyReport(Callback):
         cells = [read_json_object(path, allow_nan=True) for path in paths]
         study: dict[str, Any] = OmegaConf.to_container(config.study, resolve=False)  # type: ignore[assignment]
         if study.get("markings") is None:
-            results = report_study(cells, study, folder=folder)
+            published: Any = OmegaConf.to_container(config.published)
+            results = report_study(cells, study, folder=folder, published=published)
             if results.figures:
                 write_study(results, study, folder=folder)
         else:

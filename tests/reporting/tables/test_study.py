@@ -10,6 +10,7 @@ from xsent.reporting.tables.study import Figure, figures, missing_notes, report_
 from xsent.reporting.tables.study_changes import change_tables, changes
 
 PAPER: dict[str, Any] = {
+    "spaces": ["original", "meaning", "language"],
     "encoders": {"labse": "LaBSE", "laser2": "LASER"},
     "other_encoders": "LaBSE",
     "metrics": ["tatoeba/deu/accuracy", "tatoeba/mean/accuracy"],

@@ -51,8 +51,8 @@ class AlignmentJudge(TrainableJudge):
         ValueError: the encoder has no word vectors, or an option is out of range.
 
     Source:
-        The losses and heads are those of Briakou and Carpuat 2020 (arXiv:2010.03662), section 3; reading alignments
-        instead of subwords is ours.
+        The losses and heads are those of Briakou and Carpuat 2020 (arXiv:2010.03662), sections 3.3 and 3.4; reading
+        alignments instead of subwords is ours.
     """
 
     base: Encoder  # provides the word vectors: a static encoder, or a transformer

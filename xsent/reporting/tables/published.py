@@ -92,16 +92,17 @@ def _parts_of_mean(columns: Mapping[str, str | None], header: str) -> list[str]:
 
 
 def _mean(texts: Sequence[str]) -> str:
-    numbers = [_number(text) for text in texts]
+    numbers = [printed_number(text) for text in texts]
     return "" if None in numbers else f"{sum(filter(None, numbers)) / len(numbers):.2f}"
 
 
 def _difference(metric: str, ours: float, paper: str) -> str:
-    number = _number(paper)
+    number = printed_number(paper)
     return "" if number is None or not math.isfinite(ours) else f"{ours - number:+.{decimals(metric)}f}"
 
 
-def _number(text: str) -> float | None:
+def printed_number(text: str) -> float | None:
+    """A figure as a table prints it; notes may follow. None: no figure."""
     match = NUMBER.match(text)
     return float(match[0]) if match else None
 

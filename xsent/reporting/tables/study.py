@@ -10,6 +10,7 @@ from rich.console import Console
 
 from xsent.files.atomic import write_text
 from xsent.reporting.tables.study_changes import Change, change_tables, changes
+from xsent.reporting.tables.study_readings import printed_table, table_rows
 from xsent.reporting.tables.study_rows import Derived, averaged_items, derived_metrics, is_average, measured_row
 from xsent.reporting.tables.table import (
     Cell,
@@ -23,7 +24,6 @@ from xsent.reporting.tables.table import (
 
 log = logging.getLogger(__name__)
 
-SPACES = ("original", "meaning", "language")  # the order of the tables
 LEGEND = (
     "The paper's figure, ours and the difference; ± is the standard deviation over seeds. Where some of a table's"
     " items were not measured, the paper's average is that of the same items, and it says how many."
@@ -36,7 +36,7 @@ class Figure(NamedTuple):
 
     encoder: str
     objective: str
-    space: str
+    space: str  # "" for models that judge pairs
     metric: str  # "<evaluator>/<item>/<metric>"
     seeds: int  # 0 when no cell measured it
     ours: float | None  # mean over the seeds
@@ -55,15 +55,22 @@ class StudyResults(NamedTuple):
     notes: Sequence[str]
 
 
-def report_study(cells: Sequence[Mapping[str, Any]], study: Mapping[str, Any], *, folder: Path) -> StudyResults:
+def report_study(
+    cells: Sequence[Mapping[str, Any]],
+    study: Mapping[str, Any],
+    *,
+    folder: Path,
+    published: Sequence[Mapping[str, Any]] = (),
+) -> StudyResults:
     """Write ``table.csv``, ``table.md`` and ``changes.csv`` into the folder, and print the tables; returns them.
 
     Args:
         cells: encoder, objective, seed, and metrics or an error of each cell; ``missing`` test sets.
-        study: its ``title`` and ``paper``.
+        study: its ``title`` and ``paper``; options of ``table_rows``.
+        published: the paper's tables that the config of the test sets has, for ``printed_table``.
     """
-    paper = study["paper"]
-    results = figures(cells, paper)
+    paper = printed_table(study["paper"], published)
+    results = figures(table_rows(cells, study), paper)
     notes, tables = [LEGEND, *missing_notes(cells), *subset_notes(results)], study_tables(results, paper)
     if results:
         write_text(folder / "table.csv", csv_text([Figure._fields, *results]))
@@ -87,8 +94,8 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
 
     Args:
         cells: with ``metrics`` named ``<evaluator>/<space>/<item>/<metric>`` unless they failed.
-        paper: ``metrics``, ``values`` by encoder, objective and space in their order, ``encoders`` by our name,
-            ``other_encoders``, and ``averages`` and ``gaps`` as ``derived_metrics`` takes them.
+        paper: ``spaces`` in the order of the tables, ``metrics``, ``values`` by encoder, objective and space in their
+            order, ``encoders`` by our name, ``other_encoders``, and ``averages`` and ``gaps`` of ``derived_metrics``.
     """
     results = []
     for encoder, objective in dict.fromkeys((cell["encoder"], cell["objective"]) for cell in cells):
@@ -100,11 +107,12 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
         name = paper["encoders"].get(encoder, paper["other_encoders"])
         derived = derived_metrics(paper, name)
         rows = paper["values"].get(name, {})
-        for space in SPACES:
+        for space in paper["spaces"]:
             ours = [derived.add_to(measured_row(metrics, space, paper)) for metrics in measured]
             # The original vectors are the same whatever the objective.
             row = rows.get("original" if space == "original" else objective, {}).get(space)
             printed = {} if row is None else dict(zip(paper["metrics"], row, strict=True))
+            printed = {metric: value for metric, value in printed.items() if value is not None}
             measured_metrics = [metric for metric in paper["metrics"] if any(metric in row for row in ours)]
             beside = _beside(printed, measured_metrics, derived)
             for metric in [*paper["metrics"], *derived.names]:
@@ -181,7 +189,8 @@ def study_tables(results: Sequence[Figure], paper: Mapping[str, Any]) -> list[Ta
             texts = zip(*map(_texts, figures), strict=True)
             columns = zip(("paper", "ours", "diff."), (list(map(Cell, column)) for column in texts), strict=True)
             groups.append(figure_columns(labels[metric], dict(columns)))
-        heading = f"{encoder}, {space} vectors, beside the paper's {chosen[0].paper_encoder}"
+        of_vectors = f", {space} vectors" if space else ""
+        heading = f"{encoder}{of_vectors}, beside the paper's {chosen[0].paper_encoder}"
         names = ["original"] if space == "original" else objectives
         tables += column_tables(heading, names, groups, source="table.csv")
     return tables

@@ -68,11 +68,11 @@ def is_average(metric: str, paper: Mapping[str, Any]) -> bool:
 
 
 def measured_row(metrics: Mapping[str, float], space: str, paper: Mapping[str, Any]) -> dict[str, float]:
-    """The table's metrics that a cell measured for one vector space; NaN is not measured."""
+    """The table's metrics that a cell measured for one vector space, or "" for none; NaN is not measured."""
     row = {}
     for metric in paper["metrics"]:
         evaluator, item, kind = _parts(metric)
-        value = metrics.get(f"{evaluator}/{space}/{item}/{kind}", math.nan)
+        value = metrics.get(f"{evaluator}/{space}/{item}/{kind}" if space else metric, math.nan)
         if not math.isnan(value):
             row[metric] = value
     return row
