@@ -21,6 +21,7 @@ PAPERS = {
 ABOUT = {
     "diverge": "divergent-mbert",
     "oracle": "oracle",
+    "pages/study.py": "oracle",
     "docs/figures.md": "oracle",
     "docs/reproduction.md": "oracle",
     "clsd": "clsd",

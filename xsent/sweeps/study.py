@@ -146,7 +146,7 @@ def _data(config: str) -> TrainingData:
 
 
 def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, load: Callable[[], Any]) -> dict[str, Any]:
-    """``metrics`` of the model that ``load`` returns and the folder of their ``evaluation``; an earlier one is reused."""
+    """``metrics`` of the model that ``load`` returns and the folder of their ``evaluation``, which is reused."""
     from xsent.reporting.environment import environment
 
     start = time.perf_counter()
