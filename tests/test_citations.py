@@ -54,6 +54,7 @@ TOPICS = {
         "A.2": "coarse, comparison=compare, insert=coarse",
         "equation 1": "margin",
         "equation 2": "token, word=token",
+        "figure 4": "percent, distributions",
         "table 2": "agreement, annotat",
         "table 3": "refresd, baseline, divergence ranking, mbert, recall",
         "table 4": "word=token, highlighted=token",

@@ -168,6 +168,20 @@ def test_two_kinds_are_separated_by_the_share_of_divergent_words() -> None:
     assert [chart.name for chart in evaluation.charts] == ["div_scores", "div_percent"]
 
 
+def test_the_chart_of_divergent_words_has_the_annotators_beside_the_prediction() -> None:
+    # Of three words two annotators highlight one and a third of them another: 67, 33 and 0 percent by level.
+    pairs = pairs_of(["same", "near"], highlights=[((0,), (0, 0)), ((2,), (1, 0))])
+    _, chart = make_evaluator(pairs).score_pairs(judged([1, -1], [[0, 0, 0], [1, 1, 1]]), threshold=0).charts
+    assert isinstance(chart, Histogram)
+    values = {panel.title: {label: share.tolist() for label, share in panel.values.items()} for panel in chart.panels}
+    assert values == {
+        "set, predicted": {"same": [0.0], "near": [100.0]},
+        "set, annotators, union": {"same": [0.0], "near": [pytest.approx(200 / 3)]},
+        "set, annotators, pairwise union": {"same": [0.0], "near": [pytest.approx(100 / 3)]},
+        "set, annotators, intersection": {"same": [0.0], "near": [0.0]},
+    }
+
+
 def test_a_set_without_the_kinds_has_no_word_metrics(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         evaluator = make_evaluator(pairs_of(["same", ""]), word_kinds=["near"], percent_rule=RULE)
@@ -351,4 +365,4 @@ def test_heldout_pairs_and_semdiverge_have_the_metrics_of_the_published_tables(t
         titles = {
             table.label.partition(" (1 of")[0] for table in tables if not re.search(r"\([2-9] of \d+\)$", table.label)
         }
-        assert len(titles) == {"divergence_heldout": 4, "semdiverge": 1}[name]
+        assert len(titles) == {"divergence_heldout": 3, "semdiverge": 1}[name]

@@ -23,6 +23,7 @@ from xsent.evaluation.divergence.pairs import (
     has_scored_words,
     histogram,
     percent_divergent,
+    percent_highlighted,
     set_word_metrics,
 )
 from xsent.evaluation.evaluator import Evaluation, PairEvaluator, TwoSided, direction, number_texts
@@ -214,11 +215,12 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
             words.append(divergent_words(pairs, of_set))
             details.append(self._detail(sets[-1]) | {"words_tagged": words[-1] is not None})
         charts: list[Chart] = [histogram(f"{self.name}_scores", f"Scores: {self.name}", "score", sets)]
-        if shares := [
-            ScoredSet(pairs, percent_divergent(divergent), None)
-            for pairs, divergent in zip(self.test_sets, words, strict=True)
-            if divergent is not None
-        ]:
+        shares = []
+        for pairs, divergent in zip(self.test_sets, words, strict=True):
+            if divergent is not None:
+                predicted = ScoredSet(pairs, percent_divergent(divergent), None, f"{pairs.name}, predicted")
+                shares += [predicted, *percent_highlighted(pairs)]
+        if shares:
             title = f"Divergent words: {self.name}"
             charts.append(histogram(f"{self.name}_percent", title, "percent of the words", shares))
         return Evaluation(self._metrics(sets, words), details, charts)

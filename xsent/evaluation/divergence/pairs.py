@@ -50,6 +50,7 @@ class ScoredSet(NamedTuple):
     pairs: DivergencePairs
     values: Floats  # (N,)
     thresholds: Thresholds | None  # None: the values classify nothing
+    panel: str = ""  # of a chart; "": the name of the set
 
 
 def histogram(name: str, title: str, label: str, sets: Sequence[ScoredSet]) -> Histogram:
@@ -64,7 +65,7 @@ def histogram(name: str, title: str, label: str, sets: Sequence[ScoredSet]) -> H
         if scored.thresholds is not None:
             prefix, line = list(scored.thresholds.by_prefix().items())[-1]
             line_label = f"{prefix.replace('_', ' ')}threshold"
-        panels.append(Panel(scored.pairs.name, values, line))
+        panels.append(Panel(scored.panel or scored.pairs.name, values, line))
     return Histogram(name, title, label, "pairs", line_label, panels)
 
 
@@ -95,6 +96,22 @@ def percent_divergent(divergent: Words) -> Floats:
     """Percent of each pair's words that are predicted as divergent, both sides pooled; 0 without words."""
     pooled = [np.concatenate(sides) for sides in divergent]
     return np.array([100 * float(words.mean()) if len(words) else 0.0 for words in pooled])
+
+
+def percent_highlighted(pairs: DivergencePairs) -> list[ScoredSet]:
+    """Percent of each pair's words that annotators highlighted, for each level of their agreement.
+
+    Source:
+        Briakou & Carpuat 2020, Figure 4: the distributions in REFreSD itself, beside those of predicted words.
+    """
+    if pairs.highlights is None:
+        return []
+    sets = []
+    for level, minimum in highlight_levels(pairs.annotators).items():
+        words = [(np.array(source) >= minimum, np.array(target) >= minimum) for source, target in pairs.highlights]
+        name = f"{pairs.name}, annotators{', ' + level.replace('_', ' ') if pairs.annotators > 1 else ''}"
+        sets.append(ScoredSet(pairs, percent_divergent(words), None, name))
+    return sets
 
 
 def has_scored_words(pairs: DivergencePairs, kinds: Sequence[str] | None) -> list[bool]:

@@ -65,6 +65,7 @@ def draw_histogram(chart: Histogram) -> tuple[Figure, list[Row]]:
             bins = zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
             rows += [[panel.title, label, *cells] for cells in bins]
         axis.set(title=panel.title, xlabel=chart.x_label, ylabel=chart.y_label, xlim=(edges[0], edges[-1]))
+        axis.tick_params(labelbottom=True)  # also above an empty place
         if panel.line is not None:
             axis.axvline(panel.line, color=INK, linestyle="--", linewidth=1.5, label=chart.line_label)
             axis.set_title(f"{panel.title}, {chart.line_label} {panel.line:.3f}")
