@@ -45,8 +45,8 @@ def test_figures_are_means_over_seeds_with_their_deviation(cells: list[dict[str,
     table = figures_table(cells, GROUPS)
     assert table.header[3:] == ["retrieval, meaning", "retrieval, language", "R2 of the original from, language"]
     original, host, oracle = (row.texts for row in table.rows)
-    assert original == ["0.5", "original", "", "90.00 ± 0.00", "", ""]
-    assert host == ["0.5", "meat", "2", "100.00 ± 0.00", "50.00 ± 14.14", "0.96 ± 0.00"]  # 10 * sqrt(2)
+    assert original == ["0.5", "original", "", "90.00", "", ""]
+    assert host == ["0.5", "meat", "2", "100.00 ± 0.00", "50.00 ± 14.14", "0.9600 ± 0.0000"]  # 10 * sqrt(2)
     assert oracle[4] == "0.00 ± 0.00"
 
 

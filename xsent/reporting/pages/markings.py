@@ -17,6 +17,7 @@ from xsent.files.strict_json import read_json_object
 from xsent.reporting.pages.page import FIGURES, Section, log_page_errors, macro, write_page
 from xsent.reporting.pages.run_folder import OUTCOMES
 from xsent.reporting.plots.canvas import COLOURS, MARKERS, new_figure
+from xsent.reporting.tables.results import decimals
 from xsent.reporting.tables.table import Table, csv_text, markdown_table, terminal_table, text_row
 
 log = logging.getLogger(__name__)
@@ -76,11 +77,11 @@ def figures_table(cells: Cells, groups: Groups) -> Table:
         for number, (group, _) in enumerate(columns):
             is_first = [name for name, _ in columns].index(group) == number
             if is_first and ORIGINAL in groups[group]:
-                texts[number] = _text(_values(of_alpha, groups[group][ORIGINAL]))
+                texts[number] = _text(of_alpha[:1], groups[group][ORIGINAL])  # the same in all cells
         rows.append(text_row([f"{alpha:g}", ORIGINAL, "", *texts]))
         for objective in dict.fromkeys(cell["objective"] for cell in of_alpha):
             chosen = _chosen(cells, alpha, objective)
-            texts = [_text(_values(chosen, groups[group][space])) for group, space in columns]
+            texts = [_text(chosen, groups[group][space]) for group, space in columns]
             rows.append(text_row([f"{alpha:g}", objective, str(len(chosen)), *texts]))
     header = ["marks", "vectors", "seeds", *(f"{group}, {space}" for group, space in columns)]
     return Table("Mean and standard deviation over seeds", header, rows, len(rows), "markings.csv")
@@ -146,7 +147,8 @@ def draw_markings(cells: Cells, groups: Groups, path: Path) -> Path:
                     marker=MARKERS[look + (3 if number % 2 else 0)],
                     linestyle=STYLES[space.split()[0]],
                 )
-            axis.set(title=f"{host}: {group}", xlabel="length of the marks")
+            top = 1 if all(metric.endswith("/r2") for metric in metrics.values()) else 100  # percent
+            axis.set(title=f"{host}: {group}", xlabel="length of the marks", ylim=(-0.04 * top, 1.04 * top))
             axis.spines[["top", "right"]].set_visible(False)
         handles, names = line_of_axes[0].get_legend_handles_labels()
         line_of_axes[-1].legend(handles, names, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
@@ -176,10 +178,12 @@ def _values(cells: Cells, metric: str) -> list[float]:
     return [value for value in values if not math.isnan(value)]
 
 
-def _text(values: Sequence[float]) -> str:
+def _text(cells: Cells, metric: str) -> str:
+    values = _values(cells, metric)
     if not values:
         return "-"
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+    digits = decimals(metric)
+    return f"{mean(values):.{digits}f}" + (f" ± {stdev(values):.{digits}f}" if len(values) > 1 else "")
 
 
 def _markdown(table: Table) -> str:

@@ -12,7 +12,7 @@ from xsent.reporting.tables.table import Cell, Row, csv_text
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
 # Percent and Spearman x 100 have two decimals; these are numbers around 1 and below,
 FOUR_DECIMALS = re.compile(
-    ".*(threshold|align|uniform|cosine_distance|drift|ttr_ratio|_cross|_mono|normaliser|mean_parallel|mean_unrelated)"
+    ".*(threshold|align|uniform|cosine_distance|drift|ttr_ratio|_cross|_mono|normaliser|mean_parallel|mean_unrelated|r2)"
 )
 COUNTS = ("ties", "truncated", "errors", "only_direct", "only_pivot", "_n")
 # Standard deviations, p-values and buckets of errors are in results.csv only.
