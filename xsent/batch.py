@@ -144,6 +144,7 @@ class PairJudge(Protocol):
     tags_words: bool
     scores_are_logits: bool  # whether the sigmoid of a score is a probability
     truncated_pairs: int  # number of pairs that the last ``judge`` truncated
+    languages: tuple[str, ...]  # ISO 639-3, of the pairs that it was trained on; empty: not trained, or not known
 
     @property
     def threshold(self) -> float:

@@ -71,12 +71,12 @@ def run_diverge(options: argparse.Namespace) -> None:
 
     load: dict[str, Callable[[], Any]] = {
         "divergences": build_diverger,
-        "annotator": partial(build, config["annotator"], "annotator"),
         "aligner": partial(build_on_device, "aligner"),
         "encoder": partial(load_embedder, config),
     }
-    if config["target_annotator"]:
-        load["target_annotator"] = partial(build, config["target_annotator"], "annotator")
+    for name in ("annotator", "target_annotator"):
+        if config[name]:
+            load[name] = partial(build, config[name], "annotator")
     summary = diverge_file(
         inputs,
         options.output,

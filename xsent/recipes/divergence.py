@@ -65,7 +65,7 @@ class DivergenceRecipe(Recipe[DivergenceData]):
     token_loss: str  # `pairs` or `tokens` (`token_cross_entropy`); `none`: words are not tagged
     divergent_weight: float  # of a divergent word in the loss of the tokens; others have 1
     weights: Mapping[str, float]  # of `sentence` and `tokens`; a loss that is `none` is not computed
-    _validated: list[tuple[Tensor, Tensor]] = field(init=False, default_factory=list)  # scores and labels of validation
+    _validated: list[tuple[Tensor, ...]] = field(init=False, default_factory=list)  # scores, labels, lengths
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,6 +95,8 @@ class DivergenceRecipe(Recipe[DivergenceData]):
             )
         data.tokenize(self.judge)
         self.judge.fit_inputs(data.inputs("train"))
+        self.judge.keep_clean(data.spare_seeds())
+        self.judge.languages = tuple(data.language_codes)
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
         unused = self.judge.unused_weights()
@@ -131,17 +133,18 @@ class DivergenceRecipe(Recipe[DivergenceData]):
         terms = DivergenceTerms((sentence * items).sum() / items.sum(), tokens.mean())
         loss = weighted_sum(terms, self.weights)
         self.log_terms("val", {"loss": loss, **terms._asdict()}, int(items.sum()))
-        self._validated.append((gather_uneven_rows(scores), gather_uneven_rows(batch.divergent)))
+        lengths = batch.tokens.attention_mask.sum(dim=1)
+        self._validated.append(tuple(gather_uneven_rows(column) for column in (scores, batch.divergent, lengths)))
 
     def on_validation_epoch_end(self) -> None:
         if self.sentence_loss == "none":
             self._validated = []
             return  # the sentence head is not trained
-        scores, divergent = (torch.cat(column).cpu().numpy() for column in zip(*self._validated, strict=True))
+        scores, divergent, lengths = (torch.cat(column).cpu().numpy() for column in zip(*self._validated, strict=True))
         self._validated = []
         equivalent = divergent == 0
         threshold = calibrate(scores.astype(np.float64), equivalent).threshold
-        self.judge.set_threshold(threshold)
+        self.judge.calibrate(scores.astype(np.float64), equivalent, lengths, threshold)
         self.log_dict({"val/f1": weighted(scores > 0, equivalent).f1, "val/threshold": threshold})
 
     # ---- evaluation

@@ -218,3 +218,28 @@ def test_a_file_in_disorder_is_refused(tmp_path: Path, lines: list[Divergence], 
     path.write_text("\n".join(map(to_json, lines)) + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         data(path)
+
+
+def test_each_of_several_files_is_split_and_shared_sentences_are_in_the_first_alone(tmp_path: Path) -> None:
+    first = write(tmp_path / "first.jsonl", seeds=12)
+    lines = [to_json(record(seed, kind)) for seed in range(8, 24) for kind in ("seed", "subtree_deletion")]
+    second = tmp_path / "second.jsonl"
+    second.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    both = DivergenceData(root=[str(first), str(second)], **OPTIONS | {"sampling": "single"})
+    both.read()
+    sources = {
+        split: {item.source[0] for item, is_equivalent in both.labelled_records(split) if is_equivalent}
+        for split in ("train", "valid", "test")
+    }
+    assert sources == {
+        "train": {f"a{seed}" for seed in (*range(6), *range(12, 18))},
+        "valid": {f"a{seed}" for seed in (6, 7, 18, 19)},
+        "test": {f"a{seed}" for seed in (8, 9, 20, 21)},
+    }
+    assert [pair.source[0] for pair in both.spare_seeds()] == ["a10", "a11", "a22", "a23"]
+
+
+def test_a_file_among_several_with_too_few_seeds_is_named(tmp_path: Path) -> None:
+    files = [str(write(tmp_path / name, seeds=seeds)) for name, seeds in (("a.jsonl", 4), ("b.jsonl", 12))]
+    with pytest.raises(ValueError, match=r"a\.jsonl: 4 seeds with a divergence"):
+        DivergenceData(root=files, **OPTIONS).read()

@@ -50,6 +50,7 @@ div = builder(
     name="div",
     against={},
     threshold=0.0,
+    length_bands=[1, 6],
     margin_threshold=1.04,
     margin="ratio",
     k=2,

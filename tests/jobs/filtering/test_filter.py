@@ -36,6 +36,8 @@ class WordJudge:
     scores_are_logits = True
     threshold = 1.0
 
+    languages: tuple[str, ...] = ()
+
     def __init__(self, *, tags_words: bool = True, longest: int = 20, dies_after: float = math.inf) -> None:
         self.tags_words = tags_words
         self.longest = longest
@@ -513,3 +515,12 @@ def test_an_encoder_filters_without_a_trained_run_and_the_log_says_so(
     assert translation[header.index("probability")] == ""  # a cosine is no logit
     assert "2:bread" in " ".join(unrelated) or "3:bread" in " ".join(unrelated)
     assert "mini (untrained: cosine similarity, not a divergence model)" in caplog.records[-1].getMessage()
+
+
+def test_a_language_that_the_judge_was_not_trained_on_is_named(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    judge = WordJudge()
+    judge.languages = ("eng", "fra")
+    run(judge=judge)
+    assert "not trained" not in caplog.text
+    run(judge=judge, languages=("eng", "deu"))
+    assert "words was not trained on deu, but on eng and fra" in caplog.text

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,7 +14,15 @@ from xsent.models.encoders.transformer import SentenceEncoder
 from xsent.models.pairs.alignment_features import FEATURES, WordTable, alignment_features, embed_words
 from xsent.models.pairs.alignment_judge import AlignmentJudge
 
-OPTIONS: dict[str, Any] = {"depth": 1.0, "max_words": 6, "hidden": 4, "dropout": 0.0, "tags_words": True, "seed": 1}
+OPTIONS: dict[str, Any] = {
+    "depth": 1.0,
+    "max_words": 6,
+    "hidden": 4,
+    "dropout": 0.0,
+    "tags_words": True,
+    "clean_divergent": 0.1,
+}
+OPTIONS["seed"] = 1
 PAIRS = [
     WordPair(("The", "cat", "sleeps", "."), ("Le", "chat", "dort", ".")),
     WordPair(("Yes", "!"), ("Non", ",", "pas", "du", "tout", "!")),
@@ -160,3 +169,28 @@ def test_a_transformer_gives_a_word_a_vector_in_each_sentence(bert: SentenceEnco
     assert not torch.allclose(words.vectors[0], words.vectors[2], atol=1e-4)
     judged = AlignmentJudge(base=bert, **OPTIONS).eval().judge([WordPair((word, other), (third,))])
     assert math.isfinite(judged[0].score)
+
+
+def test_calibration_is_part_of_the_weights_and_the_threshold_is_0(judge: AlignmentJudge, mini: StaticEncoder) -> None:
+    before = [judgement.score for judgement in judge.judge(PAIRS)]
+    lengths = np.array([8, 8, 10, 3] * 5)
+    judge.calibrate(np.array(before * 5) + np.arange(20) % 3, np.arange(20) % 2 == 0, lengths, threshold=9.0)
+    judge.languages = ("eng", "fra")
+    after = [judgement.score for judgement in judge.judge(PAIRS)]
+    assert after != before
+    assert judge.threshold == 0
+    again = AlignmentJudge(base=mini, **OPTIONS).eval()
+    again.load_state_dict(judge.state_dict())
+    assert [judgement.score for judgement in again.judge(PAIRS)] == after
+    assert again.languages == ("eng", "fra")
+
+
+def test_more_clean_pairs_move_the_threshold(judge: AlignmentJudge) -> None:
+    scores, equivalent = np.array([0.0, 1.0, 5.0, 6.0]), np.array([False, False, True, True])
+    judge.keep_clean([*PAIRS, *PAIRS[:2]])
+    judge.calibrate(scores, equivalent, np.full(4, 8), threshold=0.0)
+    # The six raw scores are near 0, far below those of the two clean dev pairs.
+    assert judge.thresholds.max() < 2
+    judge.keep_clean([])
+    judge.calibrate(scores, equivalent, np.full(4, 8), threshold=0.0)
+    assert judge.thresholds.min() >= 5

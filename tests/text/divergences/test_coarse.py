@@ -5,7 +5,7 @@ from xsent.text.divergences import AnnotatedPair, Insertion, Uneven
 from xsent.text.divergences.json_format import Divergence, Reason
 from xsent.text.divergences.phrases import SeedCorpus
 
-UNEVEN = Uneven(shortest=0.8, attempts=80)
+UNEVEN = Uneven(shortest=0.8, attempts=80, label_both=False)
 INSERTION = Insertion(longest=2.0, attempts=80)
 PAIR = annotated("a b c d", "u v w x y")
 
@@ -51,3 +51,10 @@ def test_a_side_more_than_twice_as_long_as_the_other_is_drawn_again() -> None:
     pair = annotated("a b c d", "u v", key="z")
     result = INSERTION.make(pair, Random(0), SeedCorpus([pair, annotated("e", "q", key="b")], longest=9))
     assert (result.side, sorted(result.target)) == ("target", ["q", "u", "v"])
+
+
+def test_both_sides_of_an_uneven_pair_can_be_labelled() -> None:
+    both = Uneven(shortest=0.8, attempts=80, label_both=True)
+    result = draws(both, [annotated("e f g h", "q r s t", key="b")])
+    labels = {(record.source_labels, record.target_labels) for record in result if isinstance(record, Divergence)}
+    assert labels == {(("CHA",) * 4, ("CHA",) * 5), (("CHA",) * 4, ("CHA",) * 4)}

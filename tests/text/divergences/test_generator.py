@@ -97,6 +97,8 @@ def test_a_seed_without_candidates_is_recorded_with_its_reasons(wordnet_folder: 
         "particularization": Reason.NO_ELIGIBLE_WORD,
         "uneven": Reason.NO_OTHER_SENTENCE,
         "insert": Reason.NO_OTHER_SENTENCE,
+        "span_deletion": Reason.NO_SPAN,
+        "word_replacement": Reason.NO_LINKED_WORD,
     }
 
 

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from xsent.data.modules.base import TrainingData
 from xsent.data.readers.divergences import read_seed_groups
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.divergence_items import Items, SeedTable, check_options, items_of
-from xsent.text.divergences.json_format import UNCHANGED, Divergence, to_json
+from xsent.text.divergences.json_format import SEED, UNCHANGED, Divergence, to_json
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class PairTokenizer(Protocol):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DivergenceData(TrainingData):
-    """Data module over a file of ``xsent diverge``.
+    """Data module over files of ``xsent diverge``, such as those of long and of short sentences.
 
     Options of ``sampling``: ``single``: each seed with its divergences of the kinds, usually one; ``balanced``: with
     one of its divergences, drawn at random; ``concatenation``: with all; ``ranking``: seed above lexical substitution
@@ -54,17 +55,18 @@ class DivergenceData(TrainingData):
     description = "divergences of seed pairs"
     choice = "data=divergences data.root=divergences.jsonl"
 
-    root: str  # JSONL of seeds and their divergences (`xsent.text.divergences.json_format`)
+    root: str | Sequence[str]  # JSONL of seeds and their divergences (`xsent.text.divergences.json_format`), or several
     kinds: Sequence[str]  # divergences that are used
     sampling: str
     items: str
-    train_seeds: int  # sizes of the splits, in file order; seeds without a divergence are skipped
+    train_seeds: int  # sizes of the splits of each file, in file order; seeds without a divergence are skipped
     valid_seeds: int
     test_seeds: int
     source_lang: InitVar[str]  # ISO 639-3
     target_lang: InitVar[str]
     num_workers: int = field()  # `field()`, since the default of the base class would hold
     records: list[Divergence] = field(init=False, default_factory=list)
+    _spare: list[Divergence] = field(init=False, default_factory=list)  # seeds in no split
     _items: dict[str, Items] = field(init=False, default_factory=dict)  # by split
     _tokenizer: PairTokenizer | None = field(init=False, default=None)
     _ids: dict[int, Any] = field(init=False, default_factory=dict)  # by number of the record
@@ -86,18 +88,17 @@ class DivergenceData(TrainingData):
         if self._items:
             return
         log.info("reading data=%s", self.name)
-        # Split before data.kinds is applied: it changes what is trained on, not which seeds are held out.
-        groups = [group for group in read_seed_groups(self.root) if len(group) > 1]
-        needed = sum(self.sizes.values())
-        if len(groups) < needed:
-            options = ", ".join(f"data.{split}_seeds={size}" for split, size in self.sizes.items())
-            raise ValueError(f"{self.root}: {len(groups)} seeds with a divergence; {options} need {needed}")
-        table = SeedTable(groups, self.kinds, seed=self.seed)
+        files = self._read_files()
+        # The splits of all files one after the other, then the seeds that are in no split.
+        ends = [0, *accumulate(self.sizes.values())]
+        parts = [[group for file in files for group in file[start:end]] for start, end in pairwise([*ends, None])]
+        needed = len(files) * ends[-1]
+        table = SeedTable([group for part in parts for group in part], self.kinds, seed=self.seed)
         items, start = {}, 0
-        for split, size in self.sizes.items():
+        for split, size in zip(self.sizes, map(len, parts), strict=False):
             finer, coarser = table.pairs(range(start, start + size), self.sampling)
             if self.items == "independent" and split == "train":
-                coarser = table.independent(coarser, needed, path=self.root)
+                coarser = table.independent(coarser, needed, path=", ".join(self.paths))
             items[split] = items_of(finer, coarser, ranked=self.items == "pairs")
             start += size
         sizes = {split: len(items[split].record) for split in items}
@@ -106,12 +107,39 @@ class DivergenceData(TrainingData):
             sizes["train"], sizes["valid"], unit=unit, advice=f"raise data.valid_seeds={self.sizes['valid']}"
         )
         self.records, self._items = table.records, items
-        seeds = ", ".join(f"{size:,} {split}" for split, size in self.sizes.items())
+        if self.items != "independent":
+            self._spare = [table.records[group[SEED]] for group in table.groups[needed:]]
+        seeds = ", ".join(f"{len(part):,} {split}" for split, part in zip(self.sizes, parts, strict=False))
         kinds = ", ".join(f"{sum(kind in group for group in table.groups):,} {kind}" for kind in self.kinds)
         log.info(
             f"data={self.name}: {len(table.groups):,} seeds ({seeds}); {kinds}; {sizes['train']:,} items of"
             f" {self.items} to train on"
         )
+
+    @property
+    def paths(self) -> list[str]:
+        return [self.root] if isinstance(self.root, str) else list(self.root)
+
+    def _read_files(self) -> list[list[list[Divergence]]]:
+        """Seeds with their divergences, by file; seeds that share a sentence with an earlier file are left out."""
+        if not self.paths:
+            raise ValueError("data.root=[]: expected a file of xsent diverge, or several")
+        files: list[list[list[Divergence]]] = []
+        sentences: set[tuple[str, ...]] = set()
+        needed = sum(self.sizes.values())
+        for path in self.paths:
+            # Split before data.kinds is applied: it changes what is trained on, not which seeds are held out.
+            groups = [
+                group
+                for group in read_seed_groups(path)
+                if len(group) > 1 and sentences.isdisjoint((group[0].source, group[0].target))
+            ]
+            if len(groups) < needed:
+                options = ", ".join(f"data.{split}_seeds={size}" for split, size in self.sizes.items())
+                raise ValueError(f"{path}: {len(groups)} seeds with a divergence; {options} need {needed}")
+            files.append(groups)
+            sentences.update(side for group in groups for side in (group[0].source, group[0].target))
+        return files
 
     def digest(self) -> str:
         options = [*self.language_codes, *self.kinds, self.sampling, self.items, str(self.seed), str(self.sizes)]
@@ -152,6 +180,10 @@ class DivergenceData(TrainingData):
         """Inputs of the records of a split's items, each once, in file order."""
         numbers = np.unique(np.concatenate(self._items[split][:2]))
         return [self._ids[number] for number in numbers.tolist()]
+
+    def spare_seeds(self) -> list[WordPair]:
+        """Clean pairs that are in no split."""
+        return [WordPair(record.source, record.target) for record in self._spare]
 
     def size(self, split: str) -> int:
         return len(self._items[split].record)

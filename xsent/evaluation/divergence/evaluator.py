@@ -13,6 +13,12 @@ from xsent.batch import Judgement, WordPair
 from xsent.config_checks import check_integer
 from xsent.evaluation.charts import Chart
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, zero_vectors
+from xsent.evaluation.divergence.calibration import (
+    calibration_error,
+    clean_divergent,
+    probabilities_of,
+    reliability_diagram,
+)
 from xsent.evaluation.divergence.metrics import PercentRule, calibrate, ranking_metrics, sentence_metrics
 from xsent.evaluation.divergence.pairs import (
     DivergencePairs,
@@ -49,6 +55,7 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         word_kinds: kinds of pairs whose words are scored; None is all divergent pairs.
         percent_rule: separates two kinds of divergent pairs by their words; None: not scored.
         threshold: of judgements, by convention.
+        length_bands: as ``bands`` of ``clean_divergent``.
         margin_threshold: of margin scores, by convention.
         margin, k: as in ``pair_margins``; neighbours are searched in the pair's set and the pool.
         pool: file of additional neighbour candidates, for ``read_pool``; None: none.
@@ -70,6 +77,9 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         calibrated threshold. ``roc_auc``, and ``best_f1``, weighted, at the best threshold for these very pairs
         (optimistic). ``<name>/<set>_<suffix>/...`` is the same for the kinds of ``against``.
 
+        Of judgements ``ece``, as ``calibration_error`` of the sigmoid of the scores, and ``clean_divergent_1_5`` etc.
+        at the conventional threshold.
+
         Of tagged words, micro-averaged, both languages pooled: ``union_f1_div``, ``union_f1_eq`` and their product
         ``union_f1_mul`` (a word is divergent if any annotator highlighted it, and predicted so above probability 1/2),
         ``pairwise_union_...`` (at least two annotators), ``intersection_...`` (all), and the expectation of a fair
@@ -89,6 +99,7 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
     word_kinds: Sequence[str] | None
     percent_rule: PercentRule | None
     threshold: float
+    length_bands: Sequence[int]
     margin_threshold: float
     margin: str
     k: int
@@ -160,19 +171,19 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
     # ---- scoring
 
     def metric_names(self) -> list[str]:
-        return self._metric_names(calibrates=self._dev is not None, tags_words=False)
+        return self._metric_names(calibrates=self._dev is not None, judged=False, tags_words=False)
 
     def pair_metric_names(self, *, tags_words: bool) -> list[str]:
-        return self._metric_names(calibrates=True, tags_words=tags_words)
+        return self._metric_names(calibrates=True, judged=True, tags_words=tags_words)
 
-    def _metric_names(self, *, calibrates: bool, tags_words: bool) -> list[str]:
+    def _metric_names(self, *, calibrates: bool, judged: bool, tags_words: bool) -> list[str]:
         thresholds = Thresholds(0.0, 0.0 if calibrates else None, "")
         sets = [ScoredSet(pairs, np.zeros(len(pairs.pairs)), thresholds) for pairs in self.test_sets]
         no_words: list[Words] = [
             [(np.zeros(len(pair.source), dtype=bool), np.zeros(len(pair.target), dtype=bool)) for pair in pairs.pairs]
             for pairs in self.test_sets
         ]
-        return list(self._metrics(sets, no_words if tags_words else [None] * len(sets)))
+        return list(self._metrics(sets, no_words if tags_words else [None] * len(sets), judged=judged))
 
     def score(self, vectors: Tensor) -> Evaluation:
         """Metrics of margin scores, from the embeddings (N, D) of ``sentences()``."""
@@ -188,7 +199,7 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
             details[-1]["zero_vectors"] = zero_vectors(self.rows(vectors, pairs.source + pairs.target))
         label = f"{self.search.margin} margin"
         chart = histogram(f"{self.name}_margins", f"Margin scores: {self.name}", label, sets)
-        return Evaluation(self._metrics(sets, [None] * len(sets)), details, [chart])
+        return Evaluation(self._metrics(sets, [None] * len(sets), judged=False), details, [chart])
 
     def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
         """Metrics of the judgements of ``pairs()``, in their order.
@@ -215,6 +226,7 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
             words.append(divergent_words(pairs, of_set))
             details.append(self._detail(sets[-1]) | {"words_tagged": words[-1] is not None})
         charts: list[Chart] = [histogram(f"{self.name}_scores", f"Scores: {self.name}", "score", sets)]
+        charts.append(reliability_diagram(f"{self.name}_reliability", f"Reliability: {self.name}", sets))
         shares = []
         for pairs, divergent in zip(self.test_sets, words, strict=True):
             if divergent is not None:
@@ -223,13 +235,16 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         if shares:
             title = f"Divergent words: {self.name}"
             charts.append(histogram(f"{self.name}_percent", title, "percent of the words", shares))
-        return Evaluation(self._metrics(sets, words), details, charts)
+        return Evaluation(self._metrics(sets, words, judged=True), details, charts)
 
-    def _metrics(self, sets: Sequence[ScoredSet], words: Sequence[Words | None]) -> dict[str, float]:
+    def _metrics(self, sets: Sequence[ScoredSet], words: Sequence[Words | None], *, judged: bool) -> dict[str, float]:
         figures = {"agreement": agreement_table(self._annotations) if self._annotations else {}}
         for scored, divergent in zip(sets, words, strict=True):
             pairs = scored.pairs
             figures |= self._sentence_metrics(scored)
+            if judged:
+                error = calibration_error(probabilities_of(scored.values), np.array(pairs.equivalent))
+                figures[pairs.name] |= {"ece": error, **clean_divergent(scored, self.threshold, self.length_bands)}
             figures[pairs.name] = figures[pairs.name] | set_word_metrics(pairs, self.word_kinds, divergent)
             if divergent is not None and self.percent_rule is not None:
                 figures[pairs.name] |= self.percent_rule(percent_divergent(divergent), pairs.kinds)

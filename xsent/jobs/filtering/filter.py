@@ -177,6 +177,12 @@ def filter_bitext(
     check_files([bitext], [output, rejects_path, *pages], work_dir=work_dir)
     check_device(device)
     judge = load()
+    unseen = [language for language in options.languages if judge.languages and language not in judge.languages]
+    if unseen:
+        log.warning(
+            "%s was not trained on %s, but on %s: scores and threshold may be worse (docs/recipes/divergence.md)",
+            *(judge.name, " and ".join(unseen), " and ".join(judge.languages)),
+        )
     with TemporaryFile("w+", encoding="utf-8", newline="") as rejects:
         ledger = StreamedLedger(strict=options.strict, out=rejects)
         reader = BitextReader(bitext, options.columns, ledger)

@@ -20,6 +20,7 @@ from xsent.jobs.work_folder import open_work_folder
 from xsent.languages import to_iso639_3
 from xsent.paths import sha256
 from xsent.text.divergences import SEED, AnnotatedPair, Diverger, read_annotated, to_json
+from xsent.text.divergences.json_format import ANNOTATED
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +39,9 @@ class ParsedFiles(NamedTuple):
     links: Path | None  # 0-based Pharaoh links; None: align the words
 
 
-# Factories of what a job may need, by key of conf/job/diverge.yaml: ``divergences`` (a ``Diverger``), ``annotator``,
-# ``aligner``, ``encoder``, perhaps ``target_annotator``. Each is called only if needed, and may raise the errors of its
-# class.
+# Factories of what a job may need, by key of conf/job/diverge.yaml: ``divergences`` (a ``Diverger``), ``aligner``,
+# ``encoder``, perhaps ``annotator`` and ``target_annotator``. Each is called only if needed, and may raise the errors
+# of its class.
 Loaders = Mapping[str, Callable[[], Any]]
 
 
@@ -106,6 +107,9 @@ def diverge_file(
     digests = {str(path): sha256(path) for path in input_files}
     diverger: Diverger = load["divergences"]()
     diverger.diverge([])  # raises before the annotation if WordNet is missing
+    needing = [kind for kind in diverger.kinds if kind in ANNOTATED]
+    if needing and isinstance(inputs, Path) and "annotator" not in load:
+        raise ValueError(f"annotator=null: {', '.join(needing)} of divergences.kinds need tags and a parse of a bitext")
     with open_work_folder(work_dir, {"job": "diverge"}, keep=keep_work) as work:
         counts: dict[str, int] = {}
         rejects.unlink(missing_ok=True)  # of an earlier run

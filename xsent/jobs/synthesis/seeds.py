@@ -34,6 +34,7 @@ from xsent.text.seed_selection import NoiseFilter, rank_rows
 log = logging.getLogger(__name__)
 
 SHARD = 1024  # pairs between two saves of annotation, alignment or embeddings
+LENGTH_STEPS = 4  # classes of length between a number of words and its double, for `seeds.order=lengths`
 TOKENIZERS: Mapping[str, Callable[[str, str], Sequence[str]]] = {
     "whitespace": lambda sentence, _: sentence.split(),
     "moses": moses_words,
@@ -87,7 +88,7 @@ class SeedOptions:
 
     def __post_init__(self) -> None:
         check_choice("filter.words", self.filter_words, tuple(TOKENIZERS))
-        check_choice("seeds.order", self.effective_order, ("score", "margin", "file"))
+        check_choice("seeds.order", self.effective_order, ("score", "margin", "file", "lengths"))
         check_choice("seeds.margin", self.margin, tuple(MARGINS))
         columns = {
             "source_column": self.columns.source,
@@ -143,8 +144,8 @@ def seeds_of_bitext(
     Args:
         path: of the bitext.
         options: which pairs become seeds.
-        models: ``annotator``, ``aligner``; ``encoder`` to order pairs by margin; ``target_annotator`` for phrase
-            replacement on the target side.
+        models: ``aligner``; ``annotator`` for kinds that need tags or a parse; ``encoder`` to order pairs by margin;
+            ``target_annotator`` for phrase replacement on the target side.
         cache: holds embeddings, annotation and alignment by content.
         rejects: lists unreadable lines.
 
@@ -164,7 +165,9 @@ def seeds_of_bitext(
     ]
     counts["not among the best"] = len(unique) - len(selected)
     log.info("%s: %s; %s seeds to annotate and align", path, _format_counts(counts), f"{len(selected):,}")
-    parses = annotate([pair.source for pair in pairs], models["annotator"], cache)
+    parses = [Annotation((), ())] * len(pairs)
+    if annotator := models.get("annotator"):
+        parses = annotate([pair.source for pair in pairs], annotator, cache)
     target_tags: list[tuple[str, ...]] = [()] * len(pairs)
     if tagger := models.get("target_annotator"):
         target_tags = [annotation.tags for annotation in annotate([pair.target for pair in pairs], tagger, cache)]
@@ -256,7 +259,22 @@ def _scores(
         return pair_margins(pairs, embedder, margin=options.margin, k=options.k, cache=cache)
     if options.effective_order == "file":
         return np.zeros(len(pairs))
+    if options.effective_order == "lengths":
+        return -_turns(pairs, options)
     return np.array([pair.score for pair in pairs], dtype=np.float64)
+
+
+def _turns(pairs: Sequence[RawPair], options: SeedOptions) -> NDArray[np.float64]:
+    """(N,) rank of each pair among those with about as many source words, in a random order set by the words."""
+    tokenize = TOKENIZERS[options.filter_words]
+    words = [len(tokenize(pair.source, options.source_lang)) for pair in pairs]
+    lengths = [round(LENGTH_STEPS * math.log2(count)) for count in words]
+    turns: Counter[int] = Counter()
+    ranks = np.zeros(len(pairs))
+    for row in sorted(range(len(pairs)), key=lambda row: (_digest(pairs[row].source), _digest(pairs[row].target))):
+        ranks[row] = turns[lengths[row]]
+        turns[lengths[row]] += 1
+    return ranks
 
 
 def pair_margins(

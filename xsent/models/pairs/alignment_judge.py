@@ -20,6 +20,7 @@ from xsent.models.alignment.encoder_aligner import choose_layer
 from xsent.models.batching import batch_slices, longest_first
 from xsent.models.encoders.base import Encoder
 from xsent.models.pairs.alignment_features import FEATURES, alignment_features, embed_words
+from xsent.models.pairs.calibration import Calibration, fit_calibration
 from xsent.models.pairs.trainable_judge import TAGS, PairScores, TrainableJudge
 
 WORD_BUDGET = 4096  # padded words of a side in a batch; measured: cosines of all words with all must fit a cache
@@ -61,6 +62,7 @@ class AlignmentJudge(TrainableJudge):
     hidden: int  # units H of the GRU in either direction
     dropout: float  # before either head
     tags_words: bool  # whether the head for words is trained
+    clean_divergent: float  # share of clean dev pairs of any length that are called divergent
     seed: int  # of the weights
     mean: Tensor = field(init=False)  # (F,) of the features, and their deviation
     deviation: Tensor = field(init=False)
@@ -69,6 +71,7 @@ class AlignmentJudge(TrainableJudge):
         super().__post_init__()
         vars(self)["base"] = self._modules.pop("base")  # frozen: in no checkpoint and no optimizer
         self.name = f"alignment judge on {self.base.name}"
+        self._clean: list[AlignedPair] = []
         self._layer = choose_layer(self.base, None, self.depth)
         if min(self.hidden, self.max_words) < 1:
             raise ValueError(f"recipe.judge: hidden={self.hidden}, max_words={self.max_words}: expected at least 1")
@@ -84,6 +87,8 @@ class AlignmentJudge(TrainableJudge):
         self.drop = nn.Dropout(self.dropout)
         self.register_buffer("mean", torch.zeros(len(FEATURES)))
         self.register_buffer("deviation", torch.ones(len(FEATURES)))
+        for name, value in Calibration.identity()._asdict().items():
+            self.register_buffer(name, value)
         self.to(self.base.device)
 
     # ---- reading pairs
@@ -153,6 +158,40 @@ class AlignmentJudge(TrainableJudge):
         logits[mask] = self.token_head(states[~padding.squeeze(2)])
         return PairScores(self.pair_head(pooled).squeeze(1).float(), logits.float())
 
+    @property
+    def _calibration(self) -> Calibration:
+        return Calibration(*(getattr(self, name) for name in Calibration._fields))
+
+    def keep_clean(self, pairs: Sequence[WordPair]) -> None:
+        self._clean = self.tokenize(pairs)
+
+    def calibrate(
+        self, scores: NDArray[np.float64], equivalent: NDArray[np.bool_], lengths: NDArray[np.int64], threshold: float
+    ) -> None:
+        """Learn the log odds of *equivalent* by score and length; the threshold of judgements stays 0."""
+        clean, clean_lengths = self._clean_scores()
+        fitted = fit_calibration(
+            np.concatenate([scores, clean]),
+            np.concatenate([equivalent, np.ones(len(clean), dtype=bool)]),
+            np.concatenate([lengths, clean_lengths]),
+            clean_divergent=self.clean_divergent,
+        )
+        for buffer, value in zip(self._calibration, fitted, strict=True):
+            buffer.copy_(value)
+
+    @torch.no_grad()
+    def _clean_scores(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        lengths = np.array([len(pair.words) for pair in self._clean], dtype=np.int64)
+        scores = np.zeros(len(lengths))
+        order = longest_first(lengths)
+        for rows in batch_slices(lengths[order], WORD_BUDGET):
+            batch = self.collate([self._clean[row] for row in order[rows]])
+            scores[order[rows]] = self(PairFeatures(*(column.to(self.device) for column in batch))).scores.cpu().numpy()
+        return scores, lengths
+
+    def log_odds(self, scores: Tensor, tokens: PairFeatures) -> Tensor:
+        return self._calibration.log_odds(scores, tokens.attention_mask.sum(dim=1))
+
     def unused_weights(self) -> set[nn.Parameter]:
         return set() if self.tags_words else set(self.token_head.parameters())
 
@@ -174,13 +213,14 @@ class AlignmentJudge(TrainableJudge):
             **options,
         }
 
-    # ---- the encoder that it was trained on
+    # ---- what it was trained on
 
-    def get_extra_state(self) -> dict[str, str]:
-        """Digest of the frozen encoder, so that a checkpoint is used with its vectors alone."""
-        return {"encoder": self.base.digest()}
+    def get_extra_state(self) -> dict[str, object]:
+        """Digest of the frozen encoder, so that a checkpoint is used with its vectors alone, and the languages."""
+        return {"encoder": self.base.digest(), "languages": list(self.languages)}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
+        self.languages = tuple(state["languages"])
         digest = self.base.digest()
         if state["encoder"] != digest:
             raise ValueError(
@@ -214,7 +254,7 @@ class AlignmentJudge(TrainableJudge):
             name, options, state = config["encoder"], config["options"], config["state"]
             weights = load_file(folder / WEIGHTS)
             cls.check_size(options, weights)
-            judge = cls(base=load_encoder(name), seed=0, dropout=0.0, **options)
+            judge = cls(base=load_encoder(name), seed=0, dropout=0.0, clean_divergent=0.0, **options)
             judge.load_state_dict({**weights, "_extra_state": state})
         except (AttributeError, LookupError, RuntimeError, TypeError, ValueError, SafetensorError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())

@@ -32,6 +32,7 @@ class CosineJudge:
     name: str = field(init=False)
     tags_words: bool = field(init=False, default=True)
     scores_are_logits: bool = field(init=False, default=False)
+    languages: tuple[str, ...] = field(init=False, default=())
     truncated_pairs: int = field(init=False, default=0)  # long sentences are not counted
 
     def __post_init__(self) -> None:

@@ -49,6 +49,7 @@ class TrainableJudge(DeclaredModule):
     tags_words: bool  # whether the head for tokens is trained
     scores_are_logits: bool = True
     truncated_pairs: int = 0  # pairs of the last `judge` that were too long
+    languages: tuple[str, ...] = ()  # ISO 639-3, of the training pairs; empty: not known
     calibrated: Tensor
 
     def __post_init__(self) -> None:
@@ -99,6 +100,26 @@ class TrainableJudge(DeclaredModule):
     def set_threshold(self, threshold: float) -> None:
         self.calibrated.fill_(threshold)
 
+    def keep_clean(self, pairs: Sequence[WordPair]) -> None:
+        """Receive more equivalent dev pairs for ``calibrate``."""
+
+    def calibrate(
+        self, scores: NDArray[np.float64], equivalent: NDArray[np.bool_], lengths: NDArray[np.int64], threshold: float
+    ) -> None:
+        """Learn from dev pairs which scores mean *equivalent*.
+
+        Args:
+            scores: (N,) of ``forward``.
+            equivalent: (N,).
+            lengths: (N,) tokens or words of each pair.
+            threshold: the best one for these pairs, which is stored here.
+        """
+        self.set_threshold(threshold)
+
+    def log_odds(self, scores: Tensor, tokens: Any) -> Tensor:
+        """Scores (N,) of judgements, from those of ``forward``."""
+        return scores
+
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False, bfloat16: bool = False) -> list[Judgement]:
         """Score every pair and tag its words.
 
@@ -126,12 +147,14 @@ class TrainableJudge(DeclaredModule):
             def judge(chunk: slice) -> None:
                 rows = order[chunk]
                 batch = self.collate([inputs[row] for row in rows])
-                outputs = self(type(batch)(*(field.to(self.device) for field in batch)))
+                batch = type(batch)(*(field.to(self.device) for field in batch))
+                outputs = self(batch)
                 if not torch.isfinite(outputs.scores).all():
                     row = min(rows[~outputs.scores.isfinite().numpy(force=True)].tolist())
                     raise FloatingPointError(f"{self.name}: the score of pair {row}, from 0, is not finite; {ADVICE}")
                 divergent = outputs.token_logits.softmax(dim=-1)[..., 1].cpu().numpy()  # (N, T)
-                for row, score, tags in zip(rows.tolist(), outputs.scores.tolist(), divergent, strict=True):
+                scores = self.log_odds(outputs.scores, batch).tolist()
+                for row, score, tags in zip(rows.tolist(), scores, divergent, strict=True):
                     judgements[row] = self._judgement(pairs[row], inputs[row], score, tags)
                 bar.update(len(rows))
 

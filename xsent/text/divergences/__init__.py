@@ -7,8 +7,10 @@ from xsent.text.divergences.deletion import SubtreeDeletion
 from xsent.text.divergences.generator import Diverger
 from xsent.text.divergences.json_format import SEED, from_json, to_json
 from xsent.text.divergences.replacement import PhraseReplacement
+from xsent.text.divergences.spans import SpanDeletion, WordReplacement
 from xsent.text.divergences.substitution import LexicalSubstitution
 from xsent.text.divergences.wordnet import WordNet
 
 __all__ = ["SEED", "AnnotatedPair", "Diverger", "Insertion", "LexicalSubstitution", "PhraseReplacement"]
-__all__ += ["SubtreeDeletion", "Uneven", "WordNet", "from_json", "read_annotated", "to_json"]
+__all__ += ["SpanDeletion", "SubtreeDeletion", "Uneven", "WordNet", "WordReplacement", "from_json", "read_annotated"]
+__all__ += ["to_json"]

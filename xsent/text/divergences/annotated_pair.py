@@ -19,7 +19,7 @@ class AnnotatedPair:
     key: str  # unique, e.g. the sentence id
     source: tuple[str, ...]
     target: tuple[str, ...]
-    tags: tuple[str, ...]  # Penn tag of each source word
+    tags: tuple[str, ...]  # Penn tag of each source word; empty, as the heads, of a pair without annotation
     heads: tuple[int, ...]  # 0-based head of each source word; -1: the root
     links: tuple[tuple[int, int], ...]  # 0-based source-target, many-to-many, in the aligner's order
     origin: str  # e.g. the name of the corpus
@@ -54,12 +54,15 @@ def check_pair(pair: AnnotatedPair, location: str) -> None:
                 raise ValueError(
                     f"{location}: expected a word without white space, found {word!r}, {side} word {number}"
                 )
-    columns = [("tags", pair.tags, SOURCE), ("heads", pair.heads, SOURCE), ("tags", pair.target_tags, TARGET)]
-    for name, values, side in columns if pair.target_tags else columns[:2]:
+    columns = [("tags", pair.target_tags, TARGET)] if pair.target_tags else []
+    if pair.tags or pair.heads:
+        columns += [("tags", pair.tags, SOURCE), ("heads", pair.heads, SOURCE)]
+    for name, values, side in columns:
         expected = len(pair.words(side))
         if len(values) != expected:
             raise ValueError(f"{location}: expected {expected} {name}, one for each {side} word, found {len(values)}")
-    _check_tree(location, pair.heads)
+    if pair.heads:
+        _check_tree(location, pair.heads)
     for source, target in pair.links:
         if not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):
             last = f"{len(pair.source) - 1}-{len(pair.target) - 1}"

@@ -29,6 +29,7 @@ class Uneven:
 
     shortest: float  # minimum length of the shorter side, as a share of the longer one
     attempts: int  # draws of another pair
+    label_both: bool  # words of the unchanged side, which lost their counterparts, are labelled too; released: false
 
     def make(self, pair: AnnotatedPair, rng: Random, seeds: SeedCorpus) -> Divergence | Reason:
         side = rng.choice(SIDES)
@@ -36,7 +37,9 @@ class Uneven:
         for words in _draw_sentences(pair, side, seeds, rng, self.attempts):
             if min(len(words), len(unchanged)) >= self.shortest * max(len(words), len(unchanged)):
                 labels = (CHANGED,) * len(words)
-                return make_record(pair, UNEVEN, side, words, labels=labels, note=f"> {' '.join(words)}")
+                lost = (CHANGED,) * len(unchanged) if self.label_both else ()
+                note = f"> {' '.join(words)}"
+                return make_record(pair, UNEVEN, side, words, labels=labels, opposite_labels=lost, note=note)
         return Reason.NO_OTHER_SENTENCE
 
 

@@ -19,13 +19,16 @@ from xsent.text.divergences.json_format import (
     KINDS,
     LEXICAL,
     REPLACEMENT,
+    SPAN_DELETION,
     UNEVEN,
+    WORD_REPLACEMENT,
     Divergence,
     Reason,
     seed_record,
 )
 from xsent.text.divergences.phrases import SeedCorpus
 from xsent.text.divergences.replacement import EITHER, PhraseReplacement
+from xsent.text.divergences.spans import SpanDeletion, WordReplacement
 from xsent.text.divergences.substitution import LexicalSubstitution, Ranker
 from xsent.text.divergences.wordnet import WordNet
 
@@ -63,6 +66,8 @@ class Diverger:
     wordnet: WordNet
     uneven: Uneven
     insertion: Insertion
+    span_deletion: SpanDeletion
+    word_replacement: WordReplacement
     _ranker: Ranker | None = field(default=None, init=False)
     _seeds: SeedCorpus | None = field(default=None, init=False)
 
@@ -136,5 +141,7 @@ class Diverger:
             REPLACEMENT: lambda pair, rng: self.replacement.make(pair, rng, seeds),
             UNEVEN: lambda pair, rng: self.uneven.make(pair, rng, seeds),
             INSERTION: lambda pair, rng: self.insertion.make(pair, rng, seeds),
+            SPAN_DELETION: self.span_deletion.make,
+            WORD_REPLACEMENT: lambda pair, rng: self.word_replacement.make(pair, rng, seeds),
         }
         return list(map(makers[kind], pairs, rngs))

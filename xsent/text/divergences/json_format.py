@@ -15,8 +15,11 @@ GENERALIZATION = "generalization"
 PARTICULARIZATION = "particularization"
 UNEVEN = "uneven"
 INSERTION = "insert"
+SPAN_DELETION = "span_deletion"
+WORD_REPLACEMENT = "word_replacement"
 LEXICAL = (GENERALIZATION, PARTICULARIZATION)
-KINDS = (DELETION, REPLACEMENT, GENERALIZATION, PARTICULARIZATION, UNEVEN, INSERTION)
+ANNOTATED = (DELETION, REPLACEMENT, *LEXICAL)  # need tags, and deletion a parse
+KINDS = (*ANNOTATED, UNEVEN, INSERTION, SPAN_DELETION, WORD_REPLACEMENT)
 
 UNCHANGED, CHANGED, ADDED = "O", "CHA", "ADD"
 LABELS = (UNCHANGED, CHANGED, ADDED)
@@ -26,6 +29,7 @@ class Reason(StrEnum):
     """Why a seed has no divergence of some kind."""
 
     TOO_SHORT = "sentence too short"
+    TOO_LONG = "sentence too long"
     NO_SUBTREE = "no subtree of the required size"
     NOTHING_ALIGNED = "no drawn subtree leaves words and a difference on both sides"
     NO_PHRASE = "no drawn phrase has another with its tags"
@@ -33,6 +37,9 @@ class Reason(StrEnum):
     NOT_IN_WORDNET = "no eligible word has a candidate in WordNet"
     NOT_PREDICTED = "no candidate is among the predictions of the ranker"
     NO_OTHER_SENTENCE = "no drawn sentence has a suitable length"
+    NO_SPAN = "no drawn span removes a content word that alone has a counterpart"
+    NO_LINKED_WORD = "no content word has a link"
+    NO_OTHER_WORD = "no drawn word is another content word"
 
 
 class Divergence(NamedTuple):
