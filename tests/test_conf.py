@@ -79,7 +79,9 @@ FAMILIES = ("mbert", "minilm", "static", "static_characters", "laser2", "mini")
 
 RECIPE_GROUPS = sorted(str(path.relative_to(CONF)) for path in (CONF / "recipe").glob("*/*"))
 EXPERIMENTS = sorted((CONF / "experiment").rglob("*.yaml"))
-ROOTS = "data.root=FOLDER ++roots.tatoeba=FOLDER ++roots.sts=FOLDER ++roots.muse=FOLDER"
+ROOTS = "data.root=FOLDER " + " ".join(
+    f"++roots.{name}=FOLDER" for name in ("tatoeba", "sts", "muse", "refresd", "semdiverge")
+)
 CHOICES = [
     *(f"recipe=labse encoder={encoder}" for encoder in options("encoder")),
     *(f"recipe={recipe} encoder={encoder}" for recipe in options("recipe") for encoder in FAMILIES),
