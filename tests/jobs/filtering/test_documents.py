@@ -45,6 +45,8 @@ def test_added_sentences_are_marked_and_the_page_keeps_the_lines(tmp_path: Path)
     html = page.read_text()
     assert "Divergences in a.txt and b.txt" in html
     assert f"{ENGLISH[0]}\n{ENGLISH[1]}" in html
+    assert "1 pair of documents" in html
+    assert "Scores of all pairs" not in html  # a histogram of a single pair says nothing
 
 
 def test_the_rows_of_a_table_are_pairs_of_documents(tmp_path: Path) -> None:

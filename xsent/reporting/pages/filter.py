@@ -86,7 +86,7 @@ def write_divergence_page(
         kind=FILTER,
         summary=macro("judged", report, classes, total, _judge_figures(run), run is not None, documents),
         sections=[
-            Section("scores", "Scores", "scores", slider, blocks),
+            Section("scores", "Scores", "scores", slider, blocks) if total > 1 or not documents else None,
             Section("pairs", "Pairs", "pairs", context),
         ],
     )
