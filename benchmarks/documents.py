@@ -273,8 +273,8 @@ def _smooth(values: Numbers, reach: int) -> Numbers:
     return np.convolve(padded, np.full(2 * reach + 1, 1 / (2 * reach + 1)), "valid").astype(np.float32)
 
 
-def learn(aligner: DocumentAligner) -> None:
-    """Print the correlation of regression trees on pages that they were not fitted to."""
+def learn(aligner: DocumentAligner, threshold: float) -> None:
+    """Print the correlation of the alignment, and of regression trees on pages that they were not fitted to."""
     rows, labels, folds = {}, {}, {}
     for documents in read_swissgov(str(DATA / "swissgov"), None, part="dev"):
         pages = [
@@ -292,7 +292,12 @@ def learn(aligner: DocumentAligner) -> None:
         sizes = [sum(map(len, page.words)) for page in pages]
         folds[name] = np.repeat(order, sizes)[labels[name] >= 0]
         labels[name] = labels[name][labels[name] >= 0]
-        print(f"{name}: not trained {100 * spearman(rows[name][:, 0], labels[name]):.2f}", flush=True)
+        marked = rates(rows[name][:, 0] > threshold, labels[name] > 0)
+        print(
+            f"{name}: not trained {100 * spearman(rows[name][:, 0], labels[name]):.2f}; words above {threshold}:"
+            f" precision {marked.precision:.1f}, recall {marked.recall:.1f}",
+            flush=True,
+        )
     predicted = {name: np.zeros(len(values)) for name, values in labels.items()}
     for fold in range(FOLDS):
         trees = HistGradientBoostingRegressor(
@@ -323,7 +328,8 @@ def main() -> None:
     config = yaml.safe_load((ROOT / "conf" / "documents" / "hmm.yaml").read_text(encoding="utf-8"))
     aligner: DocumentAligner = build(config, "document aligner")
     if options.labels:
-        learn(aligner)
+        filter_config = yaml.safe_load((ROOT / "conf" / "job" / "filter.yaml").read_text(encoding="utf-8"))
+        learn(aligner, filter_config["documents"]["word_threshold"])
     elif options.judge:
         blend(aligner, pages=options.pages)
     else:
