@@ -29,6 +29,7 @@ class DocumentJudge:
     name: str = field(init=False)
     tags_words: bool = field(init=False, default=True)
     scores_are_logits: bool = field(init=False, default=False)
+    languages: tuple[str, ...] = field(init=False, default=())  # not trained
     truncated_pairs: int = field(init=False, default=0)  # a document that is too long is an error
 
     def __post_init__(self) -> None:
