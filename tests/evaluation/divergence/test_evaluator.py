@@ -114,14 +114,15 @@ def test_judgements_of_several_sets_are_in_their_order() -> None:
     assert [pair.source[0] for pair in evaluator.pairs()] == ["s0", "s1", "s0", "s1"]
     evaluation = evaluator.score_pairs(judged([1.0, -1.0, 1.0, -1.0]), threshold=0.0)
     assert (evaluation.metrics["div/a/f1"], evaluation.metrics["div/b/f1"]) == (100, 0)
-    (chart,) = evaluation.charts
+    chart, reliability = evaluation.charts
+    assert reliability.name == "div_reliability"
     assert isinstance(chart, Histogram)
     assert [panel.title for panel in chart.panels] == ["a", "b"]
 
 
 def test_the_histogram_groups_pairs_without_a_kind_by_label() -> None:
     plain = pairs_of(["same", "far"], kinds=["", ""])
-    (chart,) = make_evaluator(plain).score_pairs(judged([1.0, -1.0]), threshold=0.5).charts
+    chart, _ = make_evaluator(plain).score_pairs(judged([1.0, -1.0]), threshold=0.5).charts
     assert isinstance(chart, Histogram)
     assert {label: values.tolist() for label, values in chart.panels[0].values.items()} == {
         "equivalent": [1.0],
@@ -166,13 +167,13 @@ def test_two_kinds_are_separated_by_the_share_of_divergent_words() -> None:
     result = evaluation.metrics
     assert (result["div/set/div50_above_precision"], result["div/set/div50_above_recall"]) == (50, 100)
     assert (result["div/set/div50_below_precision"], result["div/set/div50_below_recall"]) == (100, 50)
-    assert [chart.name for chart in evaluation.charts] == ["div_scores", "div_percent"]
+    assert [chart.name for chart in evaluation.charts] == ["div_scores", "div_reliability", "div_percent"]
 
 
 def test_the_chart_of_divergent_words_has_the_annotators_beside_the_prediction() -> None:
     # Of three words two annotators highlight one and a third of them another: 67, 33 and 0 percent by level.
     pairs = pairs_of(["same", "near"], highlights=[((0,), (0, 0)), ((2,), (1, 0))])
-    _, chart = make_evaluator(pairs).score_pairs(judged([1, -1], [[0, 0, 0], [1, 1, 1]]), threshold=0).charts
+    *_, chart = make_evaluator(pairs).score_pairs(judged([1, -1], [[0, 0, 0], [1, 1, 1]]), threshold=0).charts
     assert isinstance(chart, Histogram)
     values = {panel.title: {label: share.tolist() for label, share in panel.values.items()} for panel in chart.panels}
     assert values == {
