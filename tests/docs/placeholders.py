@@ -341,6 +341,14 @@ def divergences(path: Path, store: Store) -> None:
     toy_divergences(path, seeds=80)
 
 
+@maker_of("plain.jsonl")
+def more_divergences(path: Path, store: Store) -> None:
+    """Other seeds than those of ``divergences.jsonl``."""
+    toy_divergences(path, seeds=160)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    write(path, lines[len(lines) // 2 :])
+
+
 @maker_of("seeds/", "folder/")
 def seeds(path: Path, store: Store) -> None:
     """Two parsed and aligned sentences."""
