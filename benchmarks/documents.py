@@ -6,8 +6,9 @@
 
 The first command makes pages of consecutive sentences of FLORES-200 dev (English with German, French and Italian) under
 ``XSENT_DATA``, with sentences dropped, added and replaced, words inserted and replaced, numbers changed and sections
-moved. It prints Spearman x 100 of the divergence and the made labels for the settings of ``conf/documents/hmm.yaml``
-and with each of them changed, and takes over a change that is better. Nothing of SwissGov-RSD is read.
+moved. It prints Spearman x 100 of the divergence and the made labels for the settings of the alignment
+(``conf/evaluator/parts/documents.yaml``) and with each of them changed, and takes over a change that is better. Nothing
+of SwissGov-RSD is read.
 
 The second command reads the sentences of these pages, each with the aligned part of the other document, by the bundled
 judge of sentence pairs, and prints the figures of its words alone and added to those of the alignment.
@@ -325,7 +326,7 @@ def main() -> None:
     parser.add_argument("--labels", action="store_true", help="fit to the labels of SwissGov-RSD dev instead")
     options = parser.parse_args()
     logging.getLogger("xsent.models.encoders.base").setLevel(logging.ERROR)  # unknown words
-    config = yaml.safe_load((ROOT / "conf" / "documents" / "hmm.yaml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((ROOT / "conf" / "evaluator" / "parts" / "documents.yaml").read_text(encoding="utf-8"))
     aligner: DocumentAligner = build(config, "document aligner")
     if options.labels:
         filter_config = yaml.safe_load((ROOT / "conf" / "job" / "filter.yaml").read_text(encoding="utf-8"))
