@@ -2,12 +2,12 @@
 
 import csv
 import logging
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.text import Annotation
 
 from xsent.evaluation.charts import BoxPlot, Chart, Curve, Histogram, Line, Panel, Point, Scatter
@@ -45,9 +45,8 @@ def rows(path: Path) -> list[list[str]]:
 def test_each_chart_is_a_picture_and_a_table_the_same_each_time(tmp_path: Path) -> None:
     charts: list[Chart] = [histogram(Panel("intra", VALUES, 0.3), Panel("inter", VALUES, None)), curve(intra=CORNER)]
     charts += [boxes(fing={"a": [1, 2], "b": [3.0]}), scatter(Point(0, 0, "here", "one"), Point(1, 1, "", "two"))]
-    has_pyplot = "matplotlib.pyplot" in sys.modules
     first, second = (draw_charts(charts, tmp_path / name) for name in "ab")
-    assert ("matplotlib.pyplot" in sys.modules) == has_pyplot  # whose state is global
+    assert pyplot.get_fignums() == []  # figures there live as long as the process
     assert [path.name for path in first] == ["cosines.png", "roc.png", "distances.png", "pca.png"]
     for path, repeated in zip(first, second, strict=True):
         assert path.read_bytes().startswith(b"\x89PNG")
