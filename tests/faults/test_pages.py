@@ -174,7 +174,7 @@ def filter_page(folder: Path, text: str) -> Path:
     parts = ("lowest", "near", "highest", "random")
     pairs = [ScoredPair(line, float(line), (text, text), words, words, (0,), (0,), parts) for line in (1, 2)]
     histogram = Histogram(-2.5, 1.0, (1, 0, 1, 4, 0))
-    report = ScoreReport(text, text, ("eng", "ara"), 0.5, True, 2, 0, histogram, pairs)
+    report = ScoreReport(text, text, ("eng", "ara"), 0.5, True, True, 2, 0, histogram, pairs)
     return write_divergence_page(folder / "filter.html", report, rows=25, words=50)
 
 

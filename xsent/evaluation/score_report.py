@@ -41,6 +41,7 @@ class ScoreReport(NamedTuple):
     judge: str
     languages: tuple[str, str]  # ISO 639-3
     threshold: float
+    is_trained: bool  # whether the judge was trained to find divergences
     tags_words: bool
     equivalent: int
     divergent: int

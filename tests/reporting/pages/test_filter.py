@@ -23,7 +23,8 @@ def report(pairs: Sequence[ScoredPair], *, file: str = "text.tsv", judge: str = 
     equivalent = sum(pair.score > 0.5 for pair in pairs)
     histogram = Histogram(-2.5, 1.0, (1, 0, 1, 4, 0))
     divergent = len(pairs) - equivalent
-    score_report = ScoreReport(file, judge, ("eng", "ara"), 0.5, True, equivalent, divergent, histogram, list(pairs))
+    counts = equivalent, divergent
+    score_report = ScoreReport(file, judge, ("eng", "ara"), 0.5, True, True, *counts, histogram, list(pairs))
     return score_report._replace(**changes)
 
 
@@ -121,6 +122,7 @@ def test_the_page_warns_of_a_judge_near_chance(auc: float | None, is_near: bool,
     text = write_divergence_page(tmp_path / "page.html", toys, rows=1, words=1, run=run).read_text()
     assert ("This judge is near chance" in text) == is_near
     assert "divergence_heldout synthetic" in text
+    toys = toys._replace(is_trained=False)
     untrained = write_divergence_page(tmp_path / "untrained.html", toys, rows=1, words=1).read_text()
     assert "was not trained to find divergences" in untrained
 

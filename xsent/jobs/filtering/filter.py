@@ -317,6 +317,7 @@ class FilterJob:
             judge=self.judge.name,
             languages=self.options.languages,
             threshold=self.threshold,
+            is_trained=self.judge.scores_are_logits,  # those without training give cosines and shares
             tags_words=self.judge.tags_words,
             equivalent=equivalent,
             divergent=self.pairs - equivalent,

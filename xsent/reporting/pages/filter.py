@@ -46,7 +46,7 @@ def write_divergence_page(
     Args:
         rows: pairs on the screen at a time; at least 1.
         words: of a sentence, at most; the page tells how many more there are. At least 1.
-        run: run folder or checkpoint of the judge, to show its figures on labelled pairs; None: it was not trained.
+        run: run folder or checkpoint of the judge, to show its figures on labelled pairs.
         documents: whether the pairs are of whole documents.
     """
     check_page(rows=rows, words=words)
@@ -84,7 +84,7 @@ def write_divergence_page(
         path,
         title=f"Divergences in {report.file}",
         kind=FILTER,
-        summary=macro("judged", report, classes, total, _judge_figures(run), run is not None, documents),
+        summary=macro("judged", report, classes, total, _judge_figures(run), documents),
         sections=[
             Section("scores", "Scores", "scores", slider, blocks) if total > 1 or not documents else None,
             Section("pairs", "Pairs", "pairs", context),
