@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 # Compiled modules are kept even where the user's environment says otherwise: the tests start many processes.
 PYTEST  = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: demo test slow faults faults-short audit check lint types bench results mini docs oldest clean
+.PHONY: demo test slow faults faults-short audit check lint types bench results mini divergence docs oldest clean
 
 demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
@@ -49,6 +49,15 @@ BITEXT ?= ../shared/data/bitext
 mini: $(VENV)/.core
 	$(BIN)/python train.py experiment=mini data.root=$(BITEXT) save_encoder=models/mini
 	cp models/mini/config.json models/mini/tokenizer.json models/mini/vectors.safetensors xsent/assets/mini/
+
+# The judge of `xsent filter`, from annotated seeds and the bitext (docs/recipes/divergence.md).
+SEEDS ?= ../shared/data/seeds
+divergence: $(VENV)/.dev
+	mkdir -p models
+	$(BIN)/xsent diverge $(SEEDS) --kinds subtree_deletion -o models/divergences.jsonl
+	$(BIN)/xsent diverge $(BITEXT)/en-fr.tsv.gz --divergences plain -o models/plain.jsonl
+	$(BIN)/python train.py recipe=divergence 'data.root=[models/divergences.jsonl,models/plain.jsonl]' seed=1 evaluator=none save_encoder=models/divergence
+	cp models/divergence/judge.json models/divergence/judge.safetensors xsent/assets/divergence/
 
 # The documentation as a site, in build/site: open index.html there.
 docs: $(VENV)/.docs
