@@ -1,11 +1,11 @@
-"""``xsent filter``: pairs per second without the model, and with the model of a run.
+"""``xsent filter``: pairs per second without a judge, with the bundled one, and with that of a run.
 
     python -m benchmarks.filter [--rows 200000] [--ckpt RUN --judged 4000]
 
 The pairs are those of the English-French bitext under ``XSENT_DATA``, in random order. A judge that takes no time
 replaces the model, so reading, word tokenization, shards, rows and the page are measured. The stages are timed in this
-process, then the complete job with one and two processes. With ``--ckpt`` the judge of the command scores pairs with
-one torch thread and with all.
+process, then the complete job with one and two processes, and with two the job with the bundled judge. With ``--ckpt``
+the judge of the command scores pairs with one torch thread and with all.
 """
 
 import argparse
@@ -42,6 +42,7 @@ class Instant:
     threshold = 0.0
     tags_words = True
     truncated_pairs = 0
+    languages: tuple[str, ...] = ()
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
         return [Judgement(len(source) % 7 - 2.5, self._tags(source), self._tags(target)) for source, target in pairs]
@@ -98,14 +99,16 @@ def stages(bitext: Path, options: FilterOptions) -> None:
     print(f"  tokenizing, one process:     {format_rate(len(sample), tokenizing)}")
 
 
-def measure_job(bitext: Path, options: FilterOptions, workers: int) -> Duration:
+def measure_job(
+    bitext: Path, options: FilterOptions, workers: int, load: Callable[[], PairJudge] = Instant
+) -> Duration:
     """Measure the complete job, page included."""
 
     def work() -> None:
         filtered = filter_bitext(
             bitext,
             bitext.with_name("scored.tsv"),
-            load=Instant,
+            load=load,
             device="cpu",
             options=replace(options, workers=workers),
             work_dir=None,
@@ -147,6 +150,8 @@ def main() -> None:
             total = measure_job(bitext, options, workers)
             duration = Duration(total.seconds - start_up.seconds, total.cpu - start_up.cpu)
             print(f"  the job, workers={workers}:           {format_rate(arguments.rows, duration)}")
+        duration = measure_job(bitext, options, 2, load_judge)
+        print(f"  with the bundled judge, workers=2: {format_rate(arguments.rows, duration)}")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         print(f"  peak memory of this process, with torch and the pairs of the stages: {peak / 2**30:.2f} GiB")
         if arguments.ckpt:

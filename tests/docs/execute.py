@@ -51,7 +51,7 @@ def _values(words: Sequence[str]) -> Iterator[str]:
     for before, word in pairwise(words[1:]):
         key, _, value = word.rpartition("=")
         if before not in OUTPUTS and key not in WRITTEN:
-            yield value
+            yield from value.strip("[]").split(",") if value.startswith("[") else [value]
 
 
 def unknown_names(command: Command) -> list[str]:

@@ -12,6 +12,7 @@ from xsent.reporting.tables.study import report_study
 PAPER: dict[str, Any] = {
     "encoders": {"mini": "LaBSE"},
     "other_encoders": "LaBSE",
+    "spaces": ["meaning", "language"],
     "metrics": ["heldout/eng-deu/accuracy", "heldout/eng-fra/accuracy", "heldout/eng-xx/accuracy"],
     "averages": {},
     "gaps": {},

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
-from xsent.batch import PairFeatures, WordPair
+from xsent.batch import Judgement, PairFeatures, WordPair
 from xsent.files.strict_json import read_json_object
 from xsent.models.alignment.encoder_aligner import choose_layer
 from xsent.models.batching import batch_slices, longest_first
@@ -140,6 +140,18 @@ class AlignmentJudge(TrainableJudge):
         self.deviation.copy_(features.std(dim=0).clamp(min=LOWEST_DEVIATION))
 
     # ---- scoring
+
+    def judge(self, pairs: Sequence[WordPair], *, progress: bool = False, bfloat16: bool = False) -> list[Judgement]:
+        """As ``TrainableJudge.judge``, with one thread of the CPU.
+
+        The matrices are small: a second thread makes it slower, and the tokenizer of ``xsent filter`` has a use for it.
+        """
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return super().judge(pairs, progress=progress, bfloat16=bfloat16)
+        finally:
+            torch.set_num_threads(threads)
 
     def forward(self, tokens: PairFeatures) -> PairScores:
         mask = tokens.attention_mask.bool()  # (N, T)

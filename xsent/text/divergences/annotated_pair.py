@@ -54,7 +54,7 @@ def check_pair(pair: AnnotatedPair, location: str) -> None:
                 raise ValueError(
                     f"{location}: expected a word without white space, found {word!r}, {side} word {number}"
                 )
-    columns = [("tags", pair.target_tags, TARGET)] if pair.target_tags else []
+    columns: list[tuple[str, Sequence[object], str]] = [("tags", pair.target_tags, TARGET)] if pair.target_tags else []
     if pair.tags or pair.heads:
         columns += [("tags", pair.tags, SOURCE), ("heads", pair.heads, SOURCE)]
     for name, values, side in columns:
