@@ -43,6 +43,7 @@ class Instant:
     tags_words = True
     truncated_pairs = 0
     languages: tuple[str, ...] = ()
+    scores_are_logits = True
 
     def judge(self, pairs: Sequence[WordPair], *, progress: bool = False) -> list[Judgement]:
         return [Judgement(len(source) % 7 - 2.5, self._tags(source), self._tags(target)) for source, target in pairs]
