@@ -145,14 +145,17 @@ def main() -> None:
         bitext, few = write_bitext(Path(folder), "text.tsv", arguments.rows), write_bitext(Path(folder), "few.tsv", 2)
         print(f"filter, {arguments.rows:,} English-French pairs")
         stages(bitext, options)
-        for workers in (1, 2):
+        jobs: list[tuple[str, int, Callable[[], PairJudge]]] = [
+            ("the job, workers=1:          ", 1, Instant),
+            ("the job, workers=2:          ", 2, Instant),
+            ("the same, the bundled judge: ", 2, load_judge),
+        ]
+        for name, workers, load in jobs:
             # Two pairs in two shards start as many processes, which load torch here, but not from the command.
-            start_up = measure_job(few, replace(options, chunk=1), workers)
-            total = measure_job(bitext, options, workers)
+            start_up = measure_job(few, replace(options, chunk=1), workers, load)
+            total = measure_job(bitext, options, workers, load)
             duration = Duration(total.seconds - start_up.seconds, total.cpu - start_up.cpu)
-            print(f"  the job, workers={workers}:           {format_rate(arguments.rows, duration)}")
-        duration = measure_job(bitext, options, 2, load_judge)
-        print(f"  with the bundled judge, workers=2: {format_rate(arguments.rows, duration)}")
+            print(f"  {name}{format_rate(arguments.rows, duration)}")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         print(f"  peak memory of this process, with torch and the pairs of the stages: {peak / 2**30:.2f} GiB")
         if arguments.ckpt:
