@@ -60,6 +60,10 @@ DIVERGENCE = (
     f"{TOY_BERT} recipe=divergence data.train_seeds=25 data.valid_seeds=4 data.test_seeds=4 data.global_batch_size=8"
     " recipe/divergence/judge=cross_encoder recipe.judge.max_length=32 recipe.optimizer.lr=0.001"
 )
+ALIGNMENT = (
+    "encoder=mini recipe=divergence data.train_seeds=90 data.valid_seeds=8 data.test_seeds=8 data.global_batch_size=8"
+    " pictures=null logger=none"
+)
 WITH_BERT = {
     "paraphrase": (PARAPHRASE, toy_labelled),
     "rolaser": (ROLASER, toy_sentences),
@@ -70,14 +74,17 @@ WITH_BERT = {
 def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
     if recipe in RECIPES:
         return [*toy_overrides(toy_bitext(tmp_path / "data")), *RECIPES[recipe]]
+    if recipe == "divergence with alignment":
+        return [*ALIGNMENT.split(), f"data.root={toy_divergences(tmp_path / 'data')}"]
     options, make_data = WITH_BERT[recipe]
     root, encoder = make_data(tmp_path / "data"), toy_bert(tmp_path / "bert")
     return [*options.split(), f"data.root={root}", f"encoder.path={encoder}"]
 
 
-# tests/faults/test_training_kills.py has every recipe as it is; here both hosts of ORACLE with a warm-up.
+# tests/faults/test_training_kills.py has every recipe as it is; here both hosts of ORACLE with a warm-up, and the
+# alignment judge.
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", ["oracle with meat", "oracle with dream"])
+@pytest.mark.parametrize("recipe", ["oracle with meat", "oracle with dream", "divergence with alignment"])
 def test_a_run_killed_twice_ends_with_the_weights_of_an_unbroken_run(tmp_path: Path, recipe: str) -> None:
     options = (
         "trainer.max_epochs=2 callbacks.checkpoints.every_n_batches=3 evaluator=none trainer.enable_progress_bar=false"
