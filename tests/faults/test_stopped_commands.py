@@ -214,7 +214,7 @@ def test_a_stopped_cell_of_a_study_has_no_result(
 
     send_in(monkeypatch, "xsent.sweeps.study.build", 1, number)
     options = ["recipe=labse", "encoder=mini", "evaluator=none", "run_dir=cell"]
-    study = "+study={encoder: mini, objective: labse, encoder_paths: {}, cells_dir: cells}"
+    study = "+study={encoder: mini, objective: labse, encoder_paths: {}, cells_dir: cells, skip: [], picture: null}"
     cfg = read_command("train", [*options, study]).cfg
     with pytest.raises((KeyboardInterrupt, sigterm.Terminated)), sigterm.raise_terminated():
         run_cell(cfg)
