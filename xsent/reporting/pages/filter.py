@@ -92,18 +92,10 @@ def write_divergence_page(
     )
 
 
-def try_divergence_page(
-    path: Path,
-    report: ScoreReport,
-    *,
-    rows: int,
-    words: int,
-    run: str | PathLike[str] | None = None,
-    documents: bool = False,
-) -> None:
-    """Write the page; log a failure, because the filtered bitext must be written all the same."""
+def try_divergence_page(path: Path, report: ScoreReport, **options: Any) -> None:
+    """``write_divergence_page``; logs a failure, because the filtered bitext must be written all the same."""
     with log_page_errors(path):
-        write_divergence_page(path, report, rows=rows, words=words, run=run, documents=documents)
+        write_divergence_page(path, report, **options)
 
 
 def check_page(*, rows: int, words: int) -> None:
