@@ -6,10 +6,10 @@ BIN     = $(VENV)/bin
 # Compiled modules are kept even where the user's environment says otherwise: the tests start many processes.
 PYTEST  = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: demo test slow faults faults-short audit check lint types bench results mini divergence docs oldest clean
+.PHONY: demo test slow faults faults-short audit check lint types bench results micro mini divergence docs oldest clean
 
 demo: $(VENV)/.core
-	$(BIN)/python train.py recipe=oracle encoder=mini data=cldr experiment=demo
+	$(BIN)/python train.py recipe=oracle encoder=micro data=cldr experiment=demo
 
 test: $(VENV)/.dev
 	$(PYTEST) -m "not slow and not gpu and not faults" -n 2
@@ -44,8 +44,12 @@ bench: $(VENV)/.dev
 results: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.results
 
-# The bundled encoder, from the bitext that BITEXT names (docs/mini.md).
+# The bundled encoders, from the bitext that BITEXT names (docs/micro.md, docs/mini.md).
 BITEXT ?= ../shared/data/bitext
+micro: $(VENV)/.core
+	$(BIN)/python train.py experiment=micro data.root=$(BITEXT) save_encoder=models/micro
+	cp models/micro/config.json models/micro/tokenizer.json models/micro/vectors.safetensors xsent/assets/micro/
+
 mini: $(VENV)/.core
 	$(BIN)/python train.py experiment=mini data.root=$(BITEXT) save_encoder=models/mini
 	cp models/mini/config.json models/mini/tokenizer.json models/mini/vectors.safetensors xsent/assets/mini/
@@ -56,7 +60,7 @@ divergence: $(VENV)/.dev
 	mkdir -p models
 	$(BIN)/xsent diverge $(SEEDS) --kinds subtree_deletion -o models/divergences.jsonl
 	$(BIN)/xsent diverge $(BITEXT)/en-fr.tsv.gz --divergences plain -o models/plain.jsonl
-	$(BIN)/python train.py recipe=divergence 'data.root=[models/divergences.jsonl,models/plain.jsonl]' seed=1 evaluator=none save_encoder=models/divergence
+	$(BIN)/python train.py recipe=divergence encoder=micro 'data.root=[models/divergences.jsonl,models/plain.jsonl]' seed=1 evaluator=none save_encoder=models/divergence
 	cp models/divergence/judge.json models/divergence/judge.safetensors xsent/assets/divergence/
 
 # The documentation as a site, in build/site: open index.html there.

@@ -176,14 +176,14 @@ def test_a_missing_file_is_named(files: tuple[Path, Path], tmp_path: Path, caplo
 
 def test_a_run_mines_in_the_requested_space(files: tuple[Path, Path], tmp_path: Path) -> None:
     data = toy_bitext(tmp_path / "data", pairs=100)
-    train(config("train", tmp_path, *toy_overrides(data, "recipe=dream", "encoder=mini", "trainer.max_epochs=1")))
+    train(config("train", tmp_path, *toy_overrides(data, "recipe=dream", "encoder=micro", "trainer.max_epochs=1")))
     spaces = {}
     for space in ("meaning", "original"):
         output = tmp_path / f"{space}.tsv"
         assert mine(files, output, "--encoder", str(tmp_path / "run"), "--space", space) == 0
         spaces[space] = rows(output)
-    assert mine(files, tmp_path / "mini.tsv") == 0
-    assert spaces["original"] == rows(tmp_path / "mini.tsv")
+    assert mine(files, tmp_path / "micro.tsv", "--encoder", "micro") == 0
+    assert spaces["original"] == rows(tmp_path / "micro.tsv")
     assert spaces["meaning"] != spaces["original"]
     assert mine(files, tmp_path / "default.tsv", "--encoder", str(tmp_path / "run")) == 0
     assert rows(tmp_path / "default.tsv") == spaces["meaning"]

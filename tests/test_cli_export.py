@@ -16,10 +16,10 @@ from xsent.run import train
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Heads trained on ``mini``."""
+    """Heads trained on ``micro``."""
     folder = tmp_path_factory.mktemp("run")
     options = toy_overrides(toy_bitext(folder / "bitext"))
-    train(config("train", folder, *options, "recipe=dream", "encoder=mini", "trainer.max_epochs=1", "evaluator=none"))
+    train(config("train", folder, *options, "recipe=dream", "encoder=micro", "trainer.max_epochs=1", "evaluator=none"))
     return folder / "run"
 
 
@@ -54,9 +54,9 @@ def test_both_heads_of_a_run_are_exported(run: Path, tmp_path: Path, caplog: pyt
     ("arguments", "message"),
     [
         (["RUN"], "RUN: expected checkpoints/ (a run)"),
-        (["--encoder", "mini", "--language-head", "OTHER"], "--language-head: only a run of dream, meat or oracle"),
+        (["--encoder", "micro", "--language-head", "OTHER"], "--language-head: only a run of dream, meat or oracle"),
         ([], "expected one encoder (a name, a folder or a run; `xsent encoders` lists the names), found 0"),
-        (["RUN", "--encoder", "mini"], "expected one encoder (a name, a folder or a run; `xsent encoders`"),
+        (["RUN", "--encoder", "micro"], "expected one encoder (a name, a folder or a run; `xsent encoders`"),
         (["minni"], "no encoder 'minni': expected "),
     ],
 )

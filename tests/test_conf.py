@@ -74,7 +74,7 @@ def check_signatures(plain: dict[str, Any]) -> None:
 
 
 # One encoder of each family: transformer, sentence-transformers folder, static, characters, LASER, bundled.
-FAMILIES = ("mbert", "minilm", "static", "static_characters", "laser2", "mini")
+FAMILIES = ("mbert", "minilm", "static", "static_characters", "laser2", "micro")
 
 
 RECIPE_GROUPS = sorted(str(path.relative_to(CONF)) for path in (CONF / "recipe").glob("*/*"))
@@ -117,7 +117,7 @@ def test_every_evaluation_composes(tmp_path: Path, evaluator: str) -> None:
         (["recipe=paraphrase", "loss=ams"], r"^loss=ams: .* recipe/paraphrase/loss=\.\.\.$"),
         (["recipe=labse", "recipe/paraphrase/loss=ams"], r"belongs to recipe=paraphrase, but recipe=labse .* none$"),
         (["recipe=dream", "+recipe/rolaser/distillation=mse"], r"are: recipe/oracle/objective, recipe/oracle/weights$"),
-        (["experiment=mini", "recipe/divergence/sampling=ranking"], r"recipe=divergence, but recipe=labse was chosen"),
+        (["experiment=micro", "recipe/divergence/sampling=ranking"], r"recipe=divergence, but recipe=labse was chosen"),
         (["recipe=paraphrase", "+recipe.loss.margn=1"], r"recipe\.loss\.margn: .*/recipe/paraphrase/loss that fits"),
         (["recipe=rolaser", "~recipe.loss.reduction"], r"recipe\.loss: .*needs reduction; .*conf/recipe/rolaser/dis"),
         (["recipe=labse", "~recipe.loss.margin"], r"recipe\.loss: \S+softmax needs margin; .* conf/recipe "),
@@ -132,13 +132,13 @@ def test_an_option_that_does_not_fit_the_recipe_is_an_error_that_names_the_group
 
 
 def test_an_option_of_the_chosen_recipe_is_accepted_and_the_command_line_beats_it(tmp_path: Path) -> None:
-    chosen = "experiment=oracle/mini recipe/oracle/weights=apart pictures=null evaluator=none data.root=FOLDER"
+    chosen = "experiment=oracle/micro recipe/oracle/weights=apart pictures=null evaluator=none data.root=FOLDER"
     plain = load_config("train", [*chosen.split(), f"run_dir={tmp_path}"])
     assert plain["recipe"]["weights"]["dream"]["reconstruction"] == 256.0
     assert plain["pictures"]["pairs_per_language"] == 0
     plain = composed(tmp_path, "train", "recipe=divergence", "recipe/divergence/sampling=subtree_deletion")
     assert (plain["recipe"]["margin"], plain["data"]["sampling"]) == (8.0, "single")
-    plain = composed(tmp_path, "train", "experiment=mini", "data=cldr", "trainer.max_epochs=7")
+    plain = composed(tmp_path, "train", "experiment=micro", "data=cldr", "trainer.max_epochs=7")
     assert (plain["data"]["name"], plain["trainer"]["max_epochs"]) == ("cldr", 7)
     assert plain["recipe"]["loss"]["margin"] == 0.1
     assert composed(tmp_path, "train", "recipe=paraphrase", "recipe/paraphrase/mining=none")["recipe"]["mining"] is None

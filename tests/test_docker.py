@@ -237,7 +237,7 @@ def test_the_image_runs_the_demo_offline_as_its_user_with_pinned_packages(
     process = built.run([*command, "trainer.max_epochs=2"], network=False, uid=None if closed else user)
     assert process.returncode == 0, process.stderr[-3000:]
     assert "pip install" not in process.stdout + process.stderr
-    (run,) = (built.tree / "srv/xsent/runs").glob("oracle-mini-cldr-*")
+    (run,) = (built.tree / "srv/xsent/runs").glob("oracle-micro-cldr-*")
     assert (run / "metrics.json").is_file()
 
     assert built.run(["xsent", "--help"], network=False).returncode == 0

@@ -23,7 +23,7 @@ RECIPES = {
     ),
     # The contrast alone looks at other devices' sentences.
     "rolaser": (
-        "recipe=rolaser recipe/rolaser/distillation=contrast encoder=tiny encoder.dim=256 recipe.teacher=mini"
+        "recipe=rolaser recipe/rolaser/distillation=contrast encoder=tiny encoder.dim=256 recipe.teacher=micro"
         " recipe.projection=null recipe.preprocessing=none recipe.weights.clean=0.5"
         " recipe.optimizer.lr=0.001 recipe.scheduler.warmup_steps=1"
     ),

@@ -572,7 +572,7 @@ def wordnet(path: Path, store: Store) -> None:
 
 @maker_of("models/mine")
 def static_encoder(path: Path, store: Store) -> None:
-    shutil.copytree(ROOT / "xsent" / "assets" / "mini", path)
+    shutil.copytree(ROOT / "xsent" / "assets" / "micro", path)
 
 
 @maker_of("models/meaning")
@@ -601,7 +601,7 @@ def run(*overrides: str) -> Maker:
     return make
 
 
-HEADS = ("encoder=mini", *toy_overrides(Path("{BITEXT}")))
+HEADS = ("encoder=micro", *toy_overrides(Path("{BITEXT}")))
 PLACEHOLDERS |= {
     "runs/oracle": run("recipe=oracle", *HEADS),
     "runs/short": run("recipe=oracle", *HEADS),

@@ -48,7 +48,7 @@ RECIPES = {
         " data.test_share=0.2 recipe.mining.mini_batches=3"
     ),
     "rolaser": (
-        "recipe=rolaser recipe.teacher=mini data.root={data}/sentences/clean.txt"
+        "recipe=rolaser recipe.teacher=micro data.root={data}/sentences/clean.txt"
         " data.global_batch_size=12 data.valid_share=0.2 data.test_share=0.2 data.redraw=true"
         " recipe.scheduler.warmup_steps=2"
     ),

@@ -101,9 +101,9 @@ WAYS: dict[str, Callable[[], object]] = {
     "ckpt_path=file": lambda: main(["train", *TRAIN, "ckpt_path=runs/first/checkpoints/last.ckpt"]),
     "another path of the folder": lambda: main(["train", *TRAIN, "run_dir=runs/../runs/first"]),
     "a link to the folder": lambda: main(["train", *TRAIN, "run_dir=link"]),
-    "evaluate": lambda: main(["evaluate", "encoder=mini", "evaluator.root=x", "run_dir=runs/first"]),
+    "evaluate": lambda: main(["evaluate", "encoder=micro", "evaluator.root=x", "run_dir=runs/first"]),
     "xsent.train": lambda: xsent.train([*TRAIN, "run_dir=runs/first"]),
-    "xsent.evaluate": lambda: xsent.evaluate("mini", "tatoeba", root="x", folder="runs/first"),
+    "xsent.evaluate": lambda: xsent.evaluate("micro", "tatoeba", root="x", folder="runs/first"),
     "a composed config": lambda: train(config("train", Path(), *TRAIN, "run_dir=runs/first")),
     "a composed evaluation": lambda: evaluate(config("evaluate", Path(), "evaluator.root=x", "run_dir=runs/first")),
 }
@@ -232,7 +232,7 @@ def test_a_run_is_not_disturbed_by_a_rival(rival: str, training: list[str], tmp_
     commands = {
         "new run": [*training, cache],
         "resumed run": [*training, cache, "ckpt_path=last"],
-        "evaluation": ["evaluate", "encoder=mini", "evaluator.root=x", "run_dir=run"],
+        "evaluation": ["evaluate", "encoder=micro", "evaluator.root=x", "run_dir=run"],
         "page of both": ["compare", "run", str(alone / "run"), "-o", "page.html"],
     }
     current = Path.cwd()
@@ -266,9 +266,9 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 JOBS = {
-    "encode": "encode a.txt -o out.npy --encoder mini --work-dir work",
-    "mine": "mine a.txt b.txt -o out.tsv --encoder mini --work-dir work",
-    "filter": "filter pairs.tsv -o out.tsv --encoder mini --work-dir work",
+    "encode": "encode a.txt -o out.npy --encoder micro --work-dir work",
+    "mine": "mine a.txt b.txt -o out.tsv --encoder micro --work-dir work",
+    "filter": "filter pairs.tsv -o out.tsv --encoder micro --work-dir work",
 }
 
 
@@ -299,7 +299,7 @@ def test_the_work_folder_of_a_killed_job_is_taken_over(job: str, texts: Path) ->
 
 def embed(cache: Path, output: Path) -> None:
     """Embed sentences through a cache, and write the vectors."""
-    vectors = EmbeddingStore(cache).vectors(SENTENCES, StaticEncoder.load(name="mini", path=None))
+    vectors = EmbeddingStore(cache).vectors(SENTENCES, StaticEncoder.load(name="micro", path=None))
     np.save(output, vectors)
 
 

@@ -42,7 +42,7 @@ from xsent.reporting.metrics import write_metrics_json
 from xsent.run import errors
 from xsent.run.errors import format_error
 
-MINI = StaticEncoder.load(name="mini", path=None)
+MICRO = StaticEncoder.load(name="micro", path=None)
 
 
 def texts(version: int, size: int = 300) -> list[str]:
@@ -58,11 +58,11 @@ def checkpoint(folder: Path, version: int) -> None:
 
 
 def embeddings(folder: Path, version: int) -> None:
-    EmbeddingStore(folder).vectors(texts(version), MINI)
+    EmbeddingStore(folder).vectors(texts(version), MICRO)
 
 
 def tokens(folder: Path, version: int) -> None:
-    tokenize_once(texts(version), MINI, folder)
+    tokenize_once(texts(version), MICRO, folder)
 
 
 def noise(folder: Path, version: int) -> None:
@@ -80,7 +80,7 @@ def shard(folder: Path, version: int) -> None:
 
 
 def vectors_file(folder: Path, version: int) -> None:
-    MINI.encode(texts(version), out=folder / "vectors.npy")
+    MICRO.encode(texts(version), out=folder / "vectors.npy")
 
 
 def text_file(folder: Path, version: int) -> None:

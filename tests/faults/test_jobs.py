@@ -287,7 +287,7 @@ def test_a_file_of_the_encoder_is_never_replaced(
         (model / name).write_text("not read before the check")
     (model / "out.npy").write_text("the same")
     output = "model/out" if command.startswith("encode") else "model/config.json"
-    encoder = ["--encoder", "model"] if option == "--encoder" else ["--encoder", "mini", "--set", "encoder.path=model"]
+    encoder = ["--encoder", "model"] if option == "--encoder" else ["--encoder", "micro", "--set", "encoder.path=model"]
     message = refused([*command.format("other.txt", output).split(), *encoder], caplog)
     assert re.match(
         rf"{output}(.npy)?: expected different files to read and write, found a file of model, which", message

@@ -95,9 +95,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # ---- jobs: at the first and later calls of what they work with, and while they write
 
 JOBS = {
-    "encode": ("encode a.txt -o out.npy --encoder mini --set block=16", "out.npy"),
-    "mine": ("mine a.txt b.txt -o out.tsv --encoder mini", "out.tsv"),
-    "filter": ("filter pairs.tsv -o out.tsv --encoder mini", "out.tsv"),
+    "encode": ("encode a.txt -o out.npy --encoder micro --set block=16", "out.npy"),
+    "mine": ("mine a.txt b.txt -o out.tsv --encoder micro", "out.tsv"),
+    "filter": ("filter pairs.tsv -o out.tsv --encoder micro", "out.tsv"),
     "noise": ("noise a.txt -o out.txt --transform fing --workers 1", "out.txt"),
     "augment": ("augment a.txt -o out", "out_augmented.txt"),
     "distract": ("distract eng=a.txt -o out.jsonl", "out.jsonl"),
@@ -141,7 +141,7 @@ def test_a_stopped_job_leaves_no_output_and_the_same_command_gives_that_of_an_un
 
 # ---- evaluations
 
-EVALUATE = "evaluate encoder=mini evaluator=tatoeba evaluator.root=. evaluator.languages=[deu] run_dir=scores"
+EVALUATE = "evaluate encoder=micro evaluator=tatoeba evaluator.root=. evaluator.languages=[deu] run_dir=scores"
 EVALUATION = {
     "config checked": ("xsent.run.start.check_machine", 1),
     "log opened": ("xsent.run.start._log_default_data", 1),
@@ -180,7 +180,7 @@ def send(times: int = 1) -> None:
 
 # ---- grids, studies, searches
 
-GRID = "train -m recipe=labse encoder=mini evaluator=none seed=1,2,3 name=grid runs_dir=runs"
+GRID = "train -m recipe=labse encoder=micro evaluator=none seed=1,2,3 name=grid runs_dir=runs"
 
 
 @pytest.mark.parametrize("is_error", [False, True], ids=["signal", "signal and an error"])
@@ -213,8 +213,8 @@ def test_a_stopped_cell_of_a_study_has_no_result(
     from xsent.sweeps.study import CELL, run_cell
 
     send_in(monkeypatch, "xsent.sweeps.study.build", 1, number)
-    options = ["recipe=labse", "encoder=mini", "evaluator=none", "run_dir=cell"]
-    study = "+study={encoder: mini, objective: labse, encoder_paths: {}, cells_dir: cells, skip: [], picture: null}"
+    options = ["recipe=labse", "encoder=micro", "evaluator=none", "run_dir=cell"]
+    study = "+study={encoder: micro, objective: labse, encoder_paths: {}, cells_dir: cells, skip: [], picture: null}"
     cfg = read_command("train", [*options, study]).cfg
     with pytest.raises((KeyboardInterrupt, sigterm.Terminated)), sigterm.raise_terminated():
         run_cell(cfg)

@@ -49,7 +49,7 @@ def transformer() -> Encoder:
 
 
 def static() -> StaticEncoder:
-    return StaticEncoder.load(name="mini", path=None)
+    return StaticEncoder.load(name="micro", path=None)
 
 
 def damaged(value: float) -> Encoder:
@@ -211,7 +211,7 @@ CONSUMERS: dict[str, tuple[Callable[[Any, Path], object], str]] = {
     "nearest_cells": (lambda encoder, _: nearest_cells(torch.ones(2, 8), encoder.encode(TEXTS), 2), "of row 3 is not"),
     "similarity": (
         lambda encoder, _: static().similarity(encoder.encode(TEXTS), torch.ones(8)),
-        "mini: .* row 3 is not",
+        "micro: .* row 3 is not",
     ),
 }
 

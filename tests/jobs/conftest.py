@@ -47,8 +47,8 @@ def file_size_limit(size: int) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def mini() -> StaticEncoder:
-    return StaticEncoder.load(name="mini", path=None)
+def micro() -> StaticEncoder:
+    return StaticEncoder.load(name="micro", path=None)
 
 
 @pytest.fixture(scope="session")

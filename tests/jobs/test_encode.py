@@ -47,14 +47,14 @@ def read_vectors(path: Path) -> NDArray[Any]:
 @pytest.mark.parametrize("options", [{}, {"normalize": True}, {"precision": "int8"}], ids=str)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_each_format_has_the_vectors_of_encode(
-    bitext: Bitext, mini: StaticEncoder, tmp_path: Path, suffix: str, options: dict[str, Any]
+    bitext: Bitext, micro: StaticEncoder, tmp_path: Path, suffix: str, options: dict[str, Any]
 ) -> None:
     output = tmp_path / f"vectors.{suffix}"
     flags = {"normalize": ["--normalize"], "precision": ["--precision", "int8"]}
     words = [word for name in options for word in flags[name]]
     # 720 lines in blocks of 100, the last one shorter.
     assert main(["encode", str(bitext.german), "-o", str(output), "--set", "block=100", *words]) == 0
-    expected = mini.encode(bitext.german.read_text(encoding="utf-8").splitlines(), **options).numpy()
+    expected = micro.encode(bitext.german.read_text(encoding="utf-8").splitlines(), **options).numpy()
     vectors = read_vectors(output)
     assert vectors.dtype == expected.dtype
     np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-6)

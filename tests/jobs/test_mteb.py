@@ -313,18 +313,18 @@ def test_the_command_lists_the_local_tasks(capsys: pytest.CaptureFixture[str]) -
     ("arguments", "message"),
     [
         (["--tasks", "stsb", "-o", "OUT"], "expected one encoder (a name"),
-        (["RUN", "--encoder", "mini", "--tasks", "stsb", "-o", "OUT"], "expected one encoder (a name"),
-        (["--encoder", "mini", "-o", "OUT"], "--tasks: expected at least one name"),
-        (["--encoder", "mini", "--tasks", "stsb"], "-o: expected a folder"),
+        (["RUN", "--encoder", "micro", "--tasks", "stsb", "-o", "OUT"], "expected one encoder (a name"),
+        (["--encoder", "micro", "-o", "OUT"], "--tasks: expected at least one name"),
+        (["--encoder", "micro", "--tasks", "stsb"], "-o: expected a folder"),
         (["--encoder", "minni", "--tasks", "stsb", "-o", "OUT"], "no encoder 'minni': expected "),
-        (["--encoder", "mini", "--tasks", "stsb", "-o", "OUT"], "give --local DIR"),
-        (["--encoder", "mini", "--tasks", "stsb", "--local", "NOWHERE", "-o", "OUT"], "no NOWHERE/stsb"),
-        (["--encoder", "mini", "--tasks", "stbs", "--local", "NOWHERE", "-o", "OUT"], "nearest are stsb"),
+        (["--encoder", "micro", "--tasks", "stsb", "-o", "OUT"], "give --local DIR"),
+        (["--encoder", "micro", "--tasks", "stsb", "--local", "NOWHERE", "-o", "OUT"], "no NOWHERE/stsb"),
+        (["--encoder", "micro", "--tasks", "stbs", "--local", "NOWHERE", "-o", "OUT"], "nearest are stsb"),
         (
-            ["--encoder", "mini", "--tasks", "STS17", "--space", "meaning", "-o", "OUT"],
+            ["--encoder", "micro", "--tasks", "STS17", "--space", "meaning", "-o", "OUT"],
             "only a run with heads has meaning",
         ),
-        (["mini", "--tasks", "STS17", "--space", "meening", "-o", "OUT"], "space=meening: expected original"),
+        (["micro", "--tasks", "STS17", "--space", "meening", "-o", "OUT"], "space=meening: expected original"),
         (["NO_RUN", "--tasks", "STS17", "-o", "OUT"], "NO_RUN"),
     ],
 )
@@ -354,8 +354,8 @@ def test_on_real_files_figures_of_one_definition_are_equal(shared_data: Path, tm
     tasks = ["stsb", "msrp", "rocsmt", "refresd"]
     if absent := [path for path in tasks if not (shared_data / path).exists()]:
         pytest.skip(f"no {', '.join(absent)} in {shared_data}")
-    assert run("--encoder", "mini", "--tasks", *tasks, "--local", str(shared_data), "-o", str(out)) == 0
-    (file,) = out.glob("mini-*/comparison.csv")
+    assert run("--encoder", "micro", "--tasks", *tasks, "--local", str(shared_data), "-o", str(out)) == 0
+    (file,) = out.glob("micro-*/comparison.csv")
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert {row["task"] for row in rows} == set(tasks)

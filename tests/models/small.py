@@ -53,8 +53,8 @@ def load_encoder(folder: Path | str, **options: Any) -> SentenceEncoder:
 
 
 def pair_transformer(*, layers: int = 2, feed_forward: int = 64, max_length: int = 64) -> SentenceEncoder:
-    """A random BERT with segments and a ``[CLS]``, over the pieces and piece vectors of ``mini``."""
-    static = StaticEncoder.load(name="mini", path=None)
+    """A random BERT with segments and a ``[CLS]``, over the pieces and piece vectors of ``micro``."""
+    static = StaticEncoder.load(name="micro", path=None)
     tokenizer = static.tokenizer
     assert tokenizer is not None
     names = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}

@@ -212,7 +212,7 @@ def test_an_alignment_judge_keeps_its_weights_apart_from_the_frozen_encoder(tmp_
         (["recipe.token_loss=words"], "recipe.token_loss=words: expected one of pairs, tokens, none"),
         (["recipe.sentence_loss=none", "recipe.token_loss=none"], "nothing to train"),
         (["recipe.margin=0"], "recipe.margin=0"),
-        (["encoder=mini", "~encoder.max_length"], "needs a transformer"),
+        (["encoder=micro", "~encoder.max_length"], "needs a transformer"),
         (["evaluator=tatoeba", "evaluator.root=TATOEBA"], "scores vectors of sentences"),
     ],
 )
@@ -222,7 +222,7 @@ def test_invalid_options_are_refused_before_training(
     options = [option.replace("TATOEBA", str(tatoeba(tmp_path))) for option in options]
     if options[0] == "evaluator=tatoeba":
         options.append("evaluator.languages=[deu]")
-    common = [option for option in data if not (options[0] == "encoder=mini" and option.startswith("encoder"))]
+    common = [option for option in data if not (options[0] == "encoder=micro" and option.startswith("encoder"))]
     options = [option for option in options if not option.startswith("~")]
     with pytest.raises(ValueError, match=message):
         train(config("train", tmp_path, *common, *options, "trainer.max_epochs=1"))

@@ -165,7 +165,7 @@ def test_a_checkpoint_is_refused_by_another_base_model(bert_folder: Path) -> Non
         (["recipe.loss.scale=0"], r"scale"),
         (["recipe.micro_batch_size=0"], r"recipe\.micro_batch_size=0"),
         (["recipe.mining.threshold=1.5", "recipe.mining.mode=threshold"], r"recipe\.mining\.threshold=1\.5"),
-        (["encoder=mini", "recipe.freeze.embeddings=word"], r"recipe\.freeze\.embeddings=none"),
+        (["encoder=micro", "recipe.freeze.embeddings=word"], r"recipe\.freeze\.embeddings=none"),
         (["data.own_negatives=-1"], r"own_negatives"),
         (["evaluate_every_n_epochs=2"], r"evaluate_every_n_epochs=2 must be 1"),
         (

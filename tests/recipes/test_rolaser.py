@@ -15,7 +15,7 @@ from xsent.run import evaluate, train
 
 SMALL = [
     "recipe=rolaser",
-    "recipe.teacher=mini",
+    "recipe.teacher=micro",
     "data.global_batch_size=32",
     "data.valid_share=0.1",
     "data.test_share=0.2",
@@ -101,7 +101,7 @@ def test_a_checkpoint_has_the_teachers_digest_and_none_of_its_weights(run: Path)
     from xsent.checkpoint import load_checkpoint
 
     checkpoint = load_checkpoint(run / "checkpoints/best.ckpt")
-    assert checkpoint["xsent"]["teacher"] == StaticEncoder.load(name="mini", path=None).digest()
+    assert checkpoint["xsent"]["teacher"] == StaticEncoder.load(name="micro", path=None).digest()
     assert list(checkpoint["state_dict"]) == ["encoder.vectors"]
 
 
@@ -125,8 +125,8 @@ def bert_runs(small_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Ber
             sizes.append(len(lengths))
         return embed_ids(self, ids, lengths)
 
-    teacher = tmp_path / "mini"
-    StaticEncoder.load(name="mini", path=None).save(teacher)
+    teacher = tmp_path / "micro"
+    StaticEncoder.load(name="micro", path=None).save(teacher)
     options = [
         *bert(tmp_path),
         f"recipe.teacher_path={teacher}",
@@ -164,8 +164,8 @@ def test_a_micro_batch_is_a_number_of_sentences(bert_runs: BertRuns) -> None:
 
 
 def test_a_run_cannot_be_resumed_with_another_teacher(small_data: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "mini"
-    teacher = StaticEncoder.load(name="mini", path=None)
+    folder = tmp_path / "micro"
+    teacher = StaticEncoder.load(name="micro", path=None)
     teacher.save(folder)
     options = overrides(small_data, *TINY, f"recipe.teacher_path={folder}", "evaluator=none")
     train(config("train", tmp_path, *options, "trainer.max_epochs=1"))
@@ -213,17 +213,22 @@ def test_evaluate_compares_a_run_with_its_teacher(run: Path, tmp_path: Path) -> 
     folder.mkdir()
     (folder / "RoCS-MT.src.raw-manseg.en").write_text("helo wrld\nthis iz fun\nnothing els\n")
     (folder / "RoCS-MT.src.norm-manseg.en").write_text("hello world\nthis is fun\nnothing else\n")
-    options = ["evaluator=ugc", f"evaluator.read.rocsmt={folder}", "evaluator.teacher=mini", "evaluator.picture_line=1"]
+    options = [
+        "evaluator=ugc",
+        f"evaluator.read.rocsmt={folder}",
+        "evaluator.teacher=micro",
+        "evaluator.picture_line=1",
+    ]
     metrics = evaluate(config("evaluate", tmp_path, f"ckpt={run}", *options))
-    mini, student = StaticEncoder.load(name="mini", path=None), xsent.load_encoder(run)
+    micro, student = StaticEncoder.load(name="micro", path=None), xsent.load_encoder(run)
     noisy, standard = ((folder / f"RoCS-MT.src.{kind}-manseg.en").read_text().splitlines() for kind in ("raw", "norm"))
 
     def distance(a: torch.Tensor, b: torch.Tensor) -> float:
         return float((1 - (a * b).sum(dim=1)).mean())  # both encoders give vectors of length one
 
     ours = {name: metrics[f"test/ugc/original/rocsmt/{name}"] for name in ("drift", "teacher_cosine_distance")}
-    assert ours["drift"] == pytest.approx(distance(student.encode(standard), mini.encode(standard)), abs=1e-5)
-    expected = distance(mini.encode(noisy), mini.encode(standard))
+    assert ours["drift"] == pytest.approx(distance(student.encode(standard), micro.encode(standard)), abs=1e-5)
+    expected = distance(micro.encode(noisy), micro.encode(standard))
     assert ours["teacher_cosine_distance"] == pytest.approx(expected, abs=1e-5)
 
 
@@ -234,9 +239,9 @@ def test_evaluate_compares_a_run_with_its_teacher(run: Path, tmp_path: Path) -> 
         (["encoder=tiny", "recipe.projection=null"], r"recipe\.preprocessing=laser: encoder tiny"),
         (
             ["encoder=tiny", "recipe.projection=null", "recipe.preprocessing=none"],
-            r"teacher mini has vectors of size 256, student tiny of size 32",
+            r"teacher micro has vectors of size 256, student tiny of size 32",
         ),
-        (["recipe.teacher=minni"], r"teacher=minni: expected one of .*mini"),
+        (["recipe.teacher=minni"], r"teacher=minni: expected one of .*micro"),
         (["recipe.teacher=null"], r"teacher=null: expected the name of a file of conf/encoder"),
         (["recipe.teacher=static_characters"], r"teacher=static_characters: its vectors are random"),
         (["evaluator.teacher_path=/x"], r"teacher=null: expected the name"),
@@ -273,7 +278,7 @@ def test_a_teacher_of_another_size_is_refused_before_training(
     options = [
         "evaluator=ugc",
         f"evaluator.read.rocsmt={folder}",
-        "evaluator.teacher=mini",
+        "evaluator.teacher=micro",
         "evaluator.picture_set=null",
         f"evaluator.teacher_path={tmp_path / 'small'}",
     ]

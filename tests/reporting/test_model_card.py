@@ -84,8 +84,8 @@ def test_a_licence_is_taken_from_the_card_beside_the_base_model(tmp_path: Path) 
 
 
 def test_what_was_trained_does_not_have_the_licence_of_its_base_alone(tmp_path: Path) -> None:
-    mini = {"_target_": "xsent.models.encoders.static.StaticEncoder.load", "name": "mini", "path": None}
-    card = model_card(EXPORTED, about_run(run_folder(tmp_path, **mini)), CHECKED)
+    micro = {"_target_": "xsent.models.encoders.static.StaticEncoder.load", "name": "micro", "path": None}
+    card = model_card(EXPORTED, about_run(run_folder(tmp_path, **micro)), CHECKED)
     assert (front_matter(card)["license"], front_matter(card)["license_name"]) == ("other", "unknown-ask")
     assert "Of the base model: Apache-2.0" in card
     assert "The training data may have terms" in card
@@ -142,7 +142,9 @@ def test_a_score_that_is_not_a_number_is_undefined_and_many_are_shown_by_their_m
 
 
 def test_an_encoder_as_it_is_has_no_training_and_no_scores() -> None:
-    about = about_encoder({"_target_": "xsent.models.encoders.static.StaticEncoder.load", "name": "mini", "path": None})
+    about = about_encoder(
+        {"_target_": "xsent.models.encoders.static.StaticEncoder.load", "name": "micro", "path": None}
+    )
     card = model_card(EXPORTED._replace(space="original"), about, CHECKED)
     assert front_matter(card)["license"] == "apache-2.0"
     assert "Not trained here" in card

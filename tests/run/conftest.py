@@ -13,4 +13,4 @@ def tatoeba(tmp_path: Path) -> tuple[str, ...]:
     for language in ("deu", "eng"):
         lines = [f"{language} {row}\n" for row in range(12)]
         (folder / f"tatoeba.deu-eng.{language}").write_text("".join(lines))
-    return "encoder=mini", "evaluator=tatoeba", f"evaluator.root={folder}", "evaluator.languages=[deu]"
+    return "encoder=micro", "evaluator=tatoeba", f"evaluator.root={folder}", "evaluator.languages=[deu]"

@@ -18,7 +18,7 @@ from tests.models.small import load_encoder as load_transformer
 from xsent.batch import WordPair
 from xsent.models.encoders.characters.static_characters import StaticCharacterEncoder
 from xsent.models.encoders.disentangled import DisentangledEncoder, DisentanglingHeads
-from xsent.models.encoders.static import bundled_folder
+from xsent.models.encoders.static import BUNDLED, bundled_folder
 from xsent.models.export.pipeline import build_pipeline, write_pipeline
 from xsent.run import encoders
 from xsent.run.loading import bundled_judge
@@ -45,12 +45,12 @@ def same(folder: Path, expected: Any, **options: Any) -> None:
 
 
 def test_a_name_is_an_encoder_of_conf() -> None:
-    assert xsent.load_encoder("mini").encode("A dog").shape == (256,)
+    for name in BUNDLED:
+        assert xsent.load_encoder(name).encode("A dog").shape == (256,)
 
 
 def test_a_static_folder_gives_the_encoder_it_holds(tmp_path: Path) -> None:
-    mini = xsent.load_encoder("mini")
-    same(bundled_folder(), mini)
+    same(bundled_folder("micro"), xsent.load_encoder("micro"))
     characters = StaticCharacterEncoder(name="c", dim=4, sizes=[3], buckets=50, max_length=64, std=1.0, seed=1)
     characters.save(tmp_path / "characters")
     loaded = xsent.load_encoder(tmp_path / "characters")
@@ -58,11 +58,11 @@ def test_a_static_folder_gives_the_encoder_it_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("space", ["original", "meaning", "language"])
-@pytest.mark.parametrize("base", ["mini", "bert"])
+@pytest.mark.parametrize("base", ["micro", "bert"])
 def test_an_export_gives_the_vectors_of_what_was_exported(base: str, space: str, tmp_path: Path) -> None:
     encoder = (
-        xsent.load_encoder("mini")
-        if base == "mini"
+        xsent.load_encoder("micro")
+        if base == "micro"
         else load_transformer(toy_bert(tmp_path / "bert"), pooling="mean", normalize=True)
     )
     if space == "original":
@@ -157,7 +157,7 @@ def test_the_table_of_encoders_fits_a_screen_and_agrees_with_the_encoders() -> N
     assert str(encoders()).splitlines()[0].split() == ["name", "dim", "languages", "origin"]
     assert entries["labse_raw"][1:5] == (768, "109", "hub: sentence-transformers/LaBSE", "Apache-2.0")
     assert entries["e5_large"].dim == 1024  # its own, not that of the file it takes over
-    for name in ("mini", "tiny", "static_characters"):
+    for name in (*BUNDLED, "tiny", "static_characters"):
         assert xsent.load_encoder(name).encode("a").shape == (entries[name].dim,)
     assert all(entry.about and "\n" not in entry.about for entry in entries.values())
 
@@ -188,7 +188,7 @@ def test_a_saved_judge_gives_the_same_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"mini"', '"/etc"', "encoder '/etc': expected a name of xsent.encoders()"),
+        ('"micro"', '"/etc"', "encoder '/etc': expected a name of xsent.encoders()"),
         ('"encoder": "ae', '"encoder": "be', "the judge was trained on an encoder with digest be"),
         ('"hidden": 48', '"hidden": 1000000000', "hidden=1000000000 and 23 features: its weights are for 48 and 23"),
         ('"hidden"', '"size"', "no 'hidden'"),

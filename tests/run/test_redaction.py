@@ -11,7 +11,7 @@ from xsent.cli.train import evaluate, train
 
 SECRETS = ("s3cret", "pa/ss@word")
 OVERRIDES = ["+hub.rate='1e-4'", "+hub.token=s3cret", "+hub.address='https://ann:pa/ss@word@host/x?password=s3cret'"]
-PROGRAMS = {"evaluate": ["evaluator=none"], "train": ["recipe=labse", "encoder=mini"]}
+PROGRAMS = {"evaluate": ["evaluator=none"], "train": ["recipe=labse", "encoder=micro"]}
 
 
 def leave_files(program: str, folder: Path, *overrides: str, patch: pytest.MonkeyPatch) -> list[Path]:

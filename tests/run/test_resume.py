@@ -40,8 +40,8 @@ def train_and_kill(after: int, tmp_path: Path, overrides: list[str]) -> None:
 WARM_UP = ["recipe.scheduler={_target_: xsent.recipes.schedules.linear_decay, _partial_: true, warmup_share: 0.2}"]
 RECIPES = {
     "labse": ["recipe=labse", *tiny_static(), "recipe.optimizer.lr=0.01"],
-    "oracle with meat": ["recipe=oracle", "encoder=mini", "recipe.optimizer.lr=0.001", *WARM_UP],
-    "oracle with dream": ["recipe=oracle", "recipe.host=dream", "encoder=mini", "recipe.optimizer.lr=0.001", *WARM_UP],
+    "oracle with meat": ["recipe=oracle", "encoder=micro", "recipe.optimizer.lr=0.001", *WARM_UP],
+    "oracle with dream": ["recipe=oracle", "recipe.host=dream", "encoder=micro", "recipe.optimizer.lr=0.001", *WARM_UP],
 }
 TOY_BERT = "encoder=mbert encoder.max_length=null pictures=null logger=none"
 # Frozen word embeddings, dropout; the kills are inside mega-batches of five batches.
@@ -53,7 +53,7 @@ PARAPHRASE = (
 )
 # Trained projection, dropout, new noise in every epoch.
 ROLASER = (
-    f"{TOY_BERT} recipe=rolaser recipe.teacher=mini data.global_batch_size=32 data.valid_share=0.1 data.redraw=true"
+    f"{TOY_BERT} recipe=rolaser recipe.teacher=micro data.global_batch_size=32 data.valid_share=0.1 data.redraw=true"
     " recipe.scheduler.warmup_steps=5"
 )
 DIVERGENCE = (
@@ -61,7 +61,7 @@ DIVERGENCE = (
     " recipe/divergence/judge=cross_encoder recipe.judge.max_length=32 recipe.optimizer.lr=0.001"
 )
 ALIGNMENT = (
-    "encoder=mini recipe=divergence data.train_seeds=90 data.valid_seeds=8 data.test_seeds=8 data.global_batch_size=8"
+    "encoder=micro recipe=divergence data.train_seeds=90 data.valid_seeds=8 data.test_seeds=8 data.global_batch_size=8"
     " pictures=null logger=none"
 )
 WITH_BERT = {

@@ -14,7 +14,7 @@ from xsent.run import evaluate, train
 from xsent.run import evaluation as evaluating
 
 OPTIONS = (
-    "recipe=oracle encoder=mini data=cldr experiment=demo data.languages=[deu] trainer.max_epochs=1"
+    "recipe=oracle encoder=micro data=cldr experiment=demo data.languages=[deu] trainer.max_epochs=1"
     " trainer.enable_progress_bar=false pictures.pairs_per_language=8 pictures.min_seconds=0"
 )
 TINY = OPTIONS.split()

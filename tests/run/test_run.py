@@ -30,7 +30,7 @@ def labse_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def oracle_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("oracle")
     options = (
-        "recipe=oracle encoder=mini recipe.optimizer.lr=0.003 trainer.max_epochs=3 pictures.pairs_per_language=5"
+        "recipe=oracle encoder=micro recipe.optimizer.lr=0.003 trainer.max_epochs=3 pictures.pairs_per_language=5"
         " pictures.min_seconds=0"
     )
     overrides = toy_overrides(toy_bitext(tmp_path / "data"), *options.split())
@@ -104,7 +104,7 @@ def test_evaluate_as_a_command(tmp_path: Path, tatoeba: tuple[str, ...]) -> None
     command = [sys.executable, "evaluate.py", *tatoeba, f"runs_dir={tmp_path / 'runs'}"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
-    (file,) = (tmp_path / "runs").glob("evaluate-mini-tatoeba-*/metrics.json")
+    (file,) = (tmp_path / "runs").glob("evaluate-micro-tatoeba-*/metrics.json")
     assert "test/tatoeba/original/deu/accuracy" in json.loads(file.read_text())["metrics"]
 
 
@@ -182,7 +182,7 @@ def test_a_nan_loss_stops_the_run_names_the_rows_and_keeps_the_last_checkpoint(
 def test_bad_options_get_a_named_error_before_any_long_work(tmp_path: Path, overrides: list[str], message: str) -> None:
     root = toy_bitext(tmp_path / "data")
     with pytest.raises((ValueError, OSError, TypeError), match=message):
-        train(config("train", tmp_path, *toy_overrides(root), "encoder=mini", "trainer.max_epochs=1", *overrides))
+        train(config("train", tmp_path, *toy_overrides(root), "encoder=micro", "trainer.max_epochs=1", *overrides))
     assert not (tmp_path / "run/checkpoints").exists()
     assert not (tmp_path / "cache").exists(), "data were tokenised or embedded before the option was refused"
 
@@ -193,7 +193,7 @@ def test_a_language_with_one_pair_is_named_and_rejected_lines_are_written_to_the
     with pytest.raises(ValueError, match=r"ita has .*single pair"):
         train(config("train", tmp_path, *toy_overrides(root), "recipe=oracle", "trainer.max_epochs=1"))
     (root / "en-it.tsv").write_text("dog\tcane\ncat\tgatto\nbroken line\n\tvuoto\n")
-    options = "recipe=oracle encoder=mini trainer.max_epochs=1 evaluator=none"
+    options = "recipe=oracle encoder=micro trainer.max_epochs=1 evaluator=none"
     train(config("train", tmp_path, *toy_overrides(root, *options.split())))
     rows = (tmp_path / "run/rejects.tsv").read_text().splitlines()
     assert len(rows) == 3

@@ -50,29 +50,29 @@ def trained(tmp_path: Path) -> dict[str, int]:
 def test_a_cell_is_trained_once_and_a_failed_one_does_not_stop_the_others(tmp_path: Path) -> None:
     toy_bitext(tmp_path / "toy")
     first = study(
-        tmp_path, "encoder=laser2,mini", "recipe/oracle/objective=dream,meat", "study.encoder_paths.laser2=nowhere"
+        tmp_path, "encoder=laser2,micro", "recipe/oracle/objective=dream,meat", "study.encoder_paths.laser2=nowhere"
     )
     assert first.returncode != 0, "two cells have no encoder"
     assert "2 of 4 cells failed" in first.stderr
     assert "nowhere" in first.stderr
     rows = table(tmp_path)
     measured = {(row["encoder"], row["objective"]) for row in rows if row["ours"]}
-    assert measured == {("mini", "dream"), ("mini", "meat")}
+    assert measured == {("micro", "dream"), ("micro", "meat")}
     before = trained(tmp_path)
     assert len(before) == 2
 
     # One of them is killed before its end: what it has learned is taken up, and nothing else is trained again.
     meat = next(folder for folder in tmp_path.glob("cells/*") if "meat" in folder.name)
     (meat / "metrics.json").unlink()
-    second = study(tmp_path, "encoder=mini", "recipe/oracle/objective=dream,meat")
+    second = study(tmp_path, "encoder=micro", "recipe/oracle/objective=dream,meat")
     assert second.returncode == 0, second.stderr
-    assert "resume mini-meat-" in second.stderr
+    assert "resume micro-meat-" in second.stderr
     assert second.stderr.count("was trained before") == 1
     assert trained(tmp_path).keys() == before.keys()
-    assert [row["ours"] for row in table(tmp_path)] == [row["ours"] for row in rows if row["encoder"] == "mini"]
+    assert [row["ours"] for row in table(tmp_path)] == [row["ours"] for row in rows if row["encoder"] == "micro"]
 
     # Another setting is another cell, whatever its name.
-    third = study(tmp_path, "encoder=mini", "recipe/oracle/objective=dream", "recipe.optimizer.lr=0.1")
+    third = study(tmp_path, "encoder=micro", "recipe/oracle/objective=dream", "recipe.optimizer.lr=0.1")
     assert third.returncode == 0, third.stderr
     assert len(trained(tmp_path)) == 3
 

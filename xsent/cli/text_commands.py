@@ -136,7 +136,7 @@ def _filter_input(options: argparse.Namespace, config: Mapping[str, Any]) -> Abs
 
 
 def _load_document_judge(config: Mapping[str, Any], run: str | None) -> PairJudge:
-    """The judge of whole documents by the vectors of the bundled encoder, or of the one that is given."""
+    """The judge of whole documents by word vectors; the thresholds were chosen on those of ``micro``."""
     from xsent.config_checks import check_number
     from xsent.models.pairs.document_judge import DocumentJudge
     from xsent.run import build, load_encoder
@@ -149,7 +149,7 @@ def _load_document_judge(config: Mapping[str, Any], run: str | None) -> PairJudg
         check_number(f"documents.{name}", value, minimum=0)
     _silence_unknown_words()
     if not config.get("encoder"):
-        return DocumentJudge(load_encoder("mini", device=config["device"]), "mini", aligner, **thresholds)
+        return DocumentJudge(load_encoder("micro", device=config["device"]), "micro", aligner, **thresholds)
     return DocumentJudge(load_embedder(config), _encoder_name(config), aligner, **thresholds)
 
 

@@ -227,7 +227,8 @@ def _licence(encoder: Mapping[str, Any]) -> tuple[str | None, str]:
     """Identifier and source of the licence of the base model: its own card on disk or in the Hub's cache."""
     name, path = str(encoder["name"]), encoder.get("path")
     if str(encoder.get("_target_", "")).endswith("StaticEncoder.load") and path is None:
-        return "apache-2.0", "Apache-2.0, as xsent, which the encoder is a part of; docs/mini.md there names its data."
+        pages = "docs/mini.md and docs/micro.md"
+        return "apache-2.0", f"Apache-2.0, as xsent, which the encoder is a part of; {pages} there name the data."
     card: object = None
     if path:
         card = Path(path).expanduser() / "README.md"

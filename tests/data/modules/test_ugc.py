@@ -145,8 +145,8 @@ def test_a_file_of_its_own_validates_and_is_not_trained_on(tmp_path: Path) -> No
 
 def test_sentences_without_a_vector_of_the_teacher_are_left_out(tmp_path: Path) -> None:
     root = toy_sentences(tmp_path / "data")
-    unknown = "\u4e00\u4e8c\u4e09"  # no piece of mini's covers these; were they, the next line would tell
-    teacher = StaticEncoder.load(name="mini", path=None)
+    unknown = "\u4e00\u4e8c\u4e09"  # no piece of micro's covers these; were they, the next line would tell
+    teacher = StaticEncoder.load(name="micro", path=None)
     silent = [text for text in (unknown, "\U0001f986", "\u2603\ufe0f", "\u17a2") if not teacher.encode([text]).any()]
     if not silent:
         pytest.fail("none of these texts is without a vector: choose another")

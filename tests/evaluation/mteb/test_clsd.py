@@ -129,7 +129,7 @@ def test_mteb_and_ours_agree_on_released_items(shared_data: Path, tmp_path: Path
     with released.open(encoding="utf-8", newline="") as source, root.open("w", encoding="utf-8", newline="") as target:
         csv.writer(target).writerows(islice(csv.reader(source), 201))
     scored = evaluator(root=str(root), directions=["de-fr"], read=partial(read_clsd, distractors=None))
-    encoder = StaticEncoder.load(name="mini", path=None)
+    encoder = StaticEncoder.load(name="micro", path=None)
     result = scored.score(encoder.encode(scored.sentences()))
     (detail,) = result.details
     assert (detail["queries"], detail["pool"]) == (200, 1000)
@@ -152,7 +152,7 @@ def test_a_run_of_evaluate_has_the_four_metrics(tmp_path: Path) -> None:
     ]
     file = tmp_path / "dogs.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    metrics = evaluate(config("evaluate", tmp_path, "encoder=mini", "evaluator=clsd_mteb", f"evaluator.root={file}"))
+    metrics = evaluate(config("evaluate", tmp_path, "encoder=micro", "evaluator=clsd_mteb", f"evaluator.root={file}"))
     assert {name.rpartition("/")[2] for name in metrics} == set(FIGURES)
     assert {name.split("/")[3] for name in metrics} == {"dogs_deu-fra"}
 

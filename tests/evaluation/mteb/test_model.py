@@ -16,39 +16,39 @@ pytest.importorskip("mteb", reason="mteb is not installed: pip install 'xsent[mt
 
 
 @pytest.fixture(scope="module")
-def mini() -> StaticEncoder:
+def micro() -> StaticEncoder:
     from xsent.run import build, load_config
 
-    encoder: StaticEncoder = build(load_config("mine", [])["encoder"], "encoder")
+    encoder: StaticEncoder = build(load_config("mine", ["encoder=micro"])["encoder"], "encoder")
     return encoder
 
 
-def test_the_adapter_implements_the_encoder_protocol_of_mteb(mini: StaticEncoder) -> None:
+def test_the_adapter_implements_the_encoder_protocol_of_mteb(micro: StaticEncoder) -> None:
     from mteb.models import EncoderProtocol
 
-    model = MtebModel.of(mini, name="mini")
+    model = MtebModel.of(micro, name="micro")
     assert isinstance(model, EncoderProtocol)
     vectors = model.encode([{"text": ["a dog", "a cat"]}, {"text": ["a house"]}], task_metadata=None, hf_split="test")
-    expected = mini.encode(["a dog", "a cat", "a house"])
+    expected = micro.encode(["a dog", "a cat", "a house"])
     assert torch.equal(torch.from_numpy(vectors), expected)
     matrix, pairs = model.similarity(vectors, vectors), model.similarity_pairwise(vectors, vectors)
     torch.testing.assert_close(pairs, torch.ones(3))
     torch.testing.assert_close(matrix.diagonal(), pairs)
 
 
-def test_the_metadata_name_the_encoder(mini: StaticEncoder) -> None:
-    about = MtebModel.of(mini, name="mini").mteb_model_meta
-    assert (about.name, about.revision, about.embed_dim) == ("xsent/mini", mini.digest(), mini.dim)
+def test_the_metadata_name_the_encoder(micro: StaticEncoder) -> None:
+    about = MtebModel.of(micro, name="micro").mteb_model_meta
+    assert (about.name, about.revision, about.embed_dim) == ("xsent/micro", micro.digest(), micro.dim)
     assert about.framework == ["PyTorch"]
 
 
-def test_each_space_of_a_run_is_a_separate_model(mini: StaticEncoder) -> None:
+def test_each_space_of_a_run_is_a_separate_model(micro: StaticEncoder) -> None:
     torch.manual_seed(0)
-    run = DisentangledEncoder(mini, DisentanglingHeads(mini.dim, [8]))
+    run = DisentangledEncoder(micro, DisentanglingHeads(micro.dim, [8]))
     counts = {space: MtebModel.of(run, name="run", space=space).mteb_model_meta for space in (None, "original")}
-    head = mini.dim * 8 + 8 + 8 * mini.dim + mini.dim
+    head = micro.dim * 8 + 8 + 8 * micro.dim + micro.dim
     assert counts[None].n_parameters - (counts["original"].n_parameters or 0) == head
-    assert counts[None].embed_dim == mini.dim
+    assert counts[None].embed_dim == micro.dim
     models = {space: MtebModel.of(run, name="run", space=space) for space in ("meaning", "language")}
     batch = [{"text": ["a dog", "ein Hund"]}]
     for space, model in models.items():

@@ -498,7 +498,7 @@ def test_the_bundled_judge_filters_and_tags_the_words_without_a_counterpart(
     tagged = [row[header.index("source_divergent")] for row in scored]
     assert "week" not in tagged[0]
     assert "week" in tagged[1]
-    assert "judged by alignment judge on mini" in caplog.records[-1].getMessage()
+    assert "judged by alignment judge on micro" in caplog.records[-1].getMessage()
 
 
 def test_an_encoder_filters_without_a_trained_run_and_the_log_says_so(
@@ -507,14 +507,14 @@ def test_an_encoder_filters_without_a_trained_run_and_the_log_says_so(
     caplog.set_level("INFO")
     pairs = ["The dog sleeps in the house.\tLe chien dort dans la maison.", "We eat bread.\tLe train part à midi."]
     (tmp_path / "text.tsv").write_text("".join(f"{pair}\n" for pair in pairs), encoding="utf-8")
-    assert main(["filter", str(tmp_path / "text.tsv"), "-o", str(tmp_path / "scored.tsv"), "--encoder", "mini"]) == 0
+    assert main(["filter", str(tmp_path / "text.tsv"), "-o", str(tmp_path / "scored.tsv"), "--encoder", "micro"]) == 0
     header, translation, unrelated = rows(tmp_path / "scored.tsv")
     verdicts = [row[header.index("verdict")] for row in (translation, unrelated)]
     assert verdicts == ["equivalent", "divergent"]
     assert float(translation[2]) > load_config("filter", [])["cosine"]["threshold"] > float(unrelated[2])
     assert translation[header.index("probability")] == ""  # a cosine is no logit
     assert "2:bread" in " ".join(unrelated) or "3:bread" in " ".join(unrelated)
-    assert "mini (untrained: cosine similarity, not a divergence model)" in caplog.records[-1].getMessage()
+    assert "micro (untrained: cosine similarity, not a divergence model)" in caplog.records[-1].getMessage()
 
 
 def test_a_language_that_the_judge_was_not_trained_on_is_named(run: Run, caplog: pytest.LogCaptureFixture) -> None:

@@ -41,7 +41,7 @@ Mine = Callable[..., list[list[str]]]
 
 
 @pytest.fixture
-def run(mini: StaticEncoder, bitext: Bitext, tmp_path: Path) -> Mine:
+def run(micro: StaticEncoder, bitext: Bitext, tmp_path: Path) -> Mine:
     """Mines the bitext, or other files, with some options changed; returns the rows of the output."""
 
     def call(
@@ -53,7 +53,7 @@ def run(mini: StaticEncoder, bitext: Bitext, tmp_path: Path) -> Mine:
         **changes: Any,
     ) -> list[list[str]]:
         options = MiningOptions(**{**OPTIONS, **changes})
-        job: dict[str, Any] = {"load": lambda: mini, "engine": run_locally, "options": options, "keep_work": keep_work}
+        job: dict[str, Any] = {"load": lambda: micro, "engine": run_locally, "options": options, "keep_work": keep_work}
         mine_files(source, target, output, space=None, device="cpu", work_dir=None, **job)
         return [line.split("\t") for line in output.read_text(encoding="utf-8").split("\n")[1:-1]]
 
@@ -67,10 +67,10 @@ def lines_of(path: Path) -> list[str]:
 @pytest.mark.parametrize("margin", ["ratio", "distance", "absolute"])
 @pytest.mark.parametrize("strategy", ["forward", "backward", "intersect", "max"])
 def test_files_give_the_pairs_of_their_vectors(
-    run: Mine, mini: StaticEncoder, bitext: Bitext, margin: str, strategy: str
+    run: Mine, micro: StaticEncoder, bitext: Bitext, margin: str, strategy: str
 ) -> None:
     german, english = lines_of(bitext.german), lines_of(bitext.eng)
-    expected = mine(mini.encode(german), mini.encode(english), margin=margin, k=4, strategy=strategy, threshold=None)
+    expected = mine(micro.encode(german), micro.encode(english), margin=margin, k=4, strategy=strategy, threshold=None)
     result = run(margin=margin, strategy=strategy)
     assert [(int(row[1]) - 1, int(row[2]) - 1) for row in result] == list(
         zip(expected.source.tolist(), expected.target.tolist(), strict=True)
@@ -179,9 +179,9 @@ def test_missing_and_empty_files_are_named_and_leave_nothing(run: Mine, bitext: 
 
 
 def test_an_output_that_cannot_be_written_is_refused(
-    run: Mine, mini: StaticEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Mine, micro: StaticEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mini, "encode", pytest.fail)
+    monkeypatch.setattr(micro, "encode", pytest.fail)
     with pytest.raises(FileNotFoundError, match="no such folder for the output"):
         run(output=tmp_path / "nowhere" / "mined.tsv")
     with pytest.raises(IsADirectoryError, match="found a folder"):
@@ -207,18 +207,18 @@ def test_the_work_folder_is_deleted_unless_kept(run: Mine, tmp_path: Path) -> No
 
 
 def test_kept_shards_serve_another_margin_strategy_and_threshold(
-    run: Mine, mini: StaticEncoder, monkeypatch: pytest.MonkeyPatch
+    run: Mine, micro: StaticEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutual = run(margin="distance", strategy="intersect")
     threshold = (float(mutual[99][0]) + float(mutual[100][0])) / 2
     run(keep_work=True)
-    encode = mini.encode
+    encode = micro.encode
 
     def only_the_size(sentences: Sequence[str], **options: Any) -> Any:
         assert len(sentences) == 1, "encoded again"
         return encode(sentences, **options)
 
-    monkeypatch.setattr(mini, "encode", only_the_size)
+    monkeypatch.setattr(micro, "encode", only_the_size)
     assert run(margin="distance", strategy="intersect", threshold=threshold) == mutual[:100]
 
 

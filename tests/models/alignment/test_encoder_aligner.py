@@ -52,8 +52,8 @@ def bert(folder: Path) -> SentenceEncoder:
 
 
 @pytest.fixture(scope="module")
-def mini() -> StaticEncoder:
-    return StaticEncoder.load(name="mini", path=None)
+def micro() -> StaticEncoder:
+    return StaticEncoder.load(name="micro", path=None)
 
 
 def aligner(encoder: Any, **options: Any) -> EncoderAligner:
@@ -86,19 +86,21 @@ def test_a_prompt_is_read_and_is_no_word(folder: Path, bert: SentenceEncoder) ->
     assert not np.allclose(prompted.vectors, plain.vectors, atol=1e-2)
 
 
-def test_a_static_encoder_gives_the_rows_of_its_table(mini: StaticEncoder) -> None:
-    assert mini.tokenizer is not None
+def test_a_static_encoder_gives_the_rows_of_its_table(micro: StaticEncoder) -> None:
+    assert micro.tokenizer is not None
     words = ("Gardens", "sleep", "☃", "déjà-vu")
-    (pieces,) = piece_vectors(mini, [words], layer=0)
+    (pieces,) = piece_vectors(micro, [words], layer=0)
     for number, word in enumerate(words):
-        ids = [id_ for id_ in mini.tokenizer.encode(word).ids if mini.tokenizer.id_to_token(id_) not in ("▁", "<unk>")]
-        np.testing.assert_array_equal(pieces.vectors[pieces.words == number], mini.vectors.detach().numpy()[ids])
+        ids = [
+            id_ for id_ in micro.tokenizer.encode(word).ids if micro.tokenizer.id_to_token(id_) not in ("▁", "<unk>")
+        ]
+        np.testing.assert_array_equal(pieces.vectors[pieces.words == number], micro.vectors.detach().numpy()[ids])
 
 
-def test_the_space_before_a_word_is_no_piece_of_it(mini: StaticEncoder) -> None:
-    assert mini.tokenizer is not None
-    assert mini.tokenizer.encode("x").tokens == ["▁", "x"]
-    (pieces,) = piece_vectors(mini, [("les", "x", "x")], layer=0)
+def test_the_space_before_a_word_is_no_piece_of_it(micro: StaticEncoder) -> None:
+    assert micro.tokenizer is not None
+    assert micro.tokenizer.encode("x").tokens == ["▁", "x"]
+    (pieces,) = piece_vectors(micro, [("les", "x", "x")], layer=0)
     assert pieces.words.tolist() == [0, 1, 2]
 
 
@@ -138,24 +140,24 @@ def test_words_behind_the_end_of_the_model_have_no_link_and_are_counted(
     assert f"{ours.unseen_words} of {len(long) + 2} words have no vector" in caplog.text
 
 
-def test_words_that_a_static_encoder_does_not_know_have_no_link_and_are_counted(mini: StaticEncoder) -> None:
-    ours = aligner(mini)
+def test_words_that_a_static_encoder_does_not_know_have_no_link_and_are_counted(micro: StaticEncoder) -> None:
+    ours = aligner(micro)
     (links,) = ours.align([WordPair(("☃", "garden"), ("jardin", "☃", "☃"))])
     assert links == ((1, 0),)
     assert ours.unseen_words == 3
 
 
-def test_a_static_encoder_reads_as_far_as_its_max_length(mini: StaticEncoder) -> None:
-    long = ("the",) * (mini.max_length + 5)
-    (pieces,) = piece_vectors(mini, [long], layer=0)
-    assert pieces.words.tolist() == list(range(mini.max_length))
+def test_a_static_encoder_reads_as_far_as_its_max_length(micro: StaticEncoder) -> None:
+    long = ("the",) * (micro.max_length + 5)
+    (pieces,) = piece_vectors(micro, [long], layer=0)
+    assert pieces.words.tolist() == list(range(micro.max_length))
 
 
-def test_no_pairs_have_no_links(mini: StaticEncoder) -> None:
-    assert aligner(mini).align([]) == []
+def test_no_pairs_have_no_links(micro: StaticEncoder) -> None:
+    assert aligner(micro).align([]) == []
 
 
-def test_the_bundled_encoder_aligns_better_than_the_diagonal(mini: StaticEncoder, shared_data: Path) -> None:
+def test_the_bundled_encoder_aligns_better_than_the_diagonal(micro: StaticEncoder, shared_data: Path) -> None:
     def lines(name: str) -> list[str]:
         return (shared_data / "align" / name).read_text(encoding="utf-8").rstrip("\n").split("\n")
 
@@ -163,7 +165,7 @@ def test_the_bundled_encoder_aligns_better_than_the_diagonal(mini: StaticEncoder
     pairs = [WordPair(tuple(source.split()), tuple(target.split())) for source, target in sides]
     gold = [parse_gold_links(line, "enfr.gold") for line in lines("enfr.gold")]
     diagonal = [[(word, word) for word in range(min(map(len, pair)))] for pair in pairs]
-    ours = aligner(mini, link=partial(link_words, match=partial(argmax_links, distortion=0.5))).align(pairs)
+    ours = aligner(micro, link=partial(link_words, match=partial(argmax_links, distortion=0.5))).align(pairs)
     assert alignment_error_rate(ours, gold).error_rate < alignment_error_rate(diagonal, gold).error_rate / 2
 
 
@@ -177,11 +179,11 @@ def test_the_default_layer_is_two_thirds_up(folder: Path, layers: int, layer: in
     assert aligner(encoder).layer == layer
 
 
-def test_a_layer_that_the_encoder_lacks_is_refused(bert: SentenceEncoder, mini: StaticEncoder) -> None:
+def test_a_layer_that_the_encoder_lacks_is_refused(bert: SentenceEncoder, micro: StaticEncoder) -> None:
     with pytest.raises(ValueError, match=r"aligner.layer=8: encoder bert \(SentenceEncoder\) has hidden states 0 to 3"):
         aligner(bert, layer=8)
-    with pytest.raises(ValueError, match=r"aligner.layer=1: encoder mini .* has hidden states 0 to 0"):
-        aligner(mini, layer=1)
+    with pytest.raises(ValueError, match=r"aligner.layer=1: encoder micro .* has hidden states 0 to 0"):
+        aligner(micro, layer=1)
     with pytest.raises(ValueError, match=r"aligner.depth=8: expected a share of the layers, from 0 to 1"):
         aligner(bert, depth=8)
 
@@ -203,12 +205,12 @@ def test_an_untrained_static_encoder_is_refused() -> None:
         aligner(static)
 
 
-def test_the_digest_tells_what_decides_the_links(folder: Path, bert: SentenceEncoder, mini: StaticEncoder) -> None:
+def test_the_digest_tells_what_decides_the_links(folder: Path, bert: SentenceEncoder, micro: StaticEncoder) -> None:
     softmax = partial(link_words, match=partial(softmax_links, threshold=0.001))
     variants = [
         aligner(bert),
         aligner(bert, layer=1),
-        aligner(mini),
+        aligner(micro),
         aligner(bert, link=softmax),
         aligner(bert, link=partial(link_words, match=partial(softmax_links, threshold=0.1))),
         aligner(load(folder, max_length=8)),

@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,9 +103,15 @@ def test_files_that_do_not_belong_together_or_are_missing_are_named(
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"found no tokenizer\.json"):
         StaticEncoder.load(name="x", path=str(tmp_path))
-    monkeypatch.setattr(static_encoder, "bundled_folder", lambda: tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match=r"nowhere.*found no config\.json"):
+    monkeypatch.setattr(static_encoder, "bundled_folder", lambda name: tmp_path / name)
+    with pytest.raises(FileNotFoundError, match=r"mini.*found no config\.json"):
         StaticEncoder.load(name="mini", path=None)
+
+
+@pytest.mark.parametrize("name", ["maxi", "../micro", "words", "divergence", "/etc", ""])
+def test_without_a_folder_only_a_bundled_encoder_is_opened(name: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"encoder.name={name}: expected one of micro, mini")):
+        StaticEncoder.load(name=name, path=None)
 
 
 def test_a_checkpoint_of_plain_values_gives_back_tokenizer_and_vectors() -> None:

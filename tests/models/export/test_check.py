@@ -86,7 +86,7 @@ def check_code_of_card(pipeline: Pipeline, folder: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_the_static_encoder_is_the_same_in_onnxruntime(tmp_path: Path) -> None:
-    pipeline = build_pipeline(StaticEncoder.load(name="mini", path=None), space="original")
+    pipeline = build_pipeline(StaticEncoder.load(name="micro", path=None), space="original")
     folder = write(pipeline, tmp_path / "out", onnx=True)
     answer = run_check(folder, tmp_path / "work", pipeline, list(HARD_INPUTS), onnx=True)
     assert answer["worst"]["difference"] < 1e-5  # type: ignore[index]

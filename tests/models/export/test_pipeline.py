@@ -93,7 +93,7 @@ def test_weights_in_half_precision_are_written_in_full(tmp_path: Path) -> None:
 
 
 def test_the_static_encoder_is_a_static_embedding(tmp_path: Path) -> None:
-    pipeline = build_pipeline(StaticEncoder.load(name="mini", path=None), space="original")
+    pipeline = build_pipeline(StaticEncoder.load(name="micro", path=None), space="original")
     model = check(pipeline, tmp_path / "out")
     assert not model.encode([""]).any()
 
@@ -151,8 +151,8 @@ def test_limits_name_truncation_empty_text_and_word_order() -> None:
     limits = " ".join(describe_limits(build_pipeline(encoder, space="original")))
     assert "truncated after 32 tokens" in limits
     assert "xsent gives it the zero vector" in limits
-    mini = build_pipeline(StaticEncoder.load(name="mini", path=None), space="original")
-    assert "word order does not matter" in " ".join(describe_limits(mini))
+    micro = build_pipeline(StaticEncoder.load(name="micro", path=None), space="original")
+    assert "word order does not matter" in " ".join(describe_limits(micro))
 
 
 def test_texts_without_a_vector_in_the_modules_are_named() -> None:

@@ -13,8 +13,8 @@ from xsent.models.export.static_tokenizer import built_in_tokenizer
 
 
 @pytest.fixture(scope="module")
-def mini() -> StaticEncoder:
-    return StaticEncoder.load(name="mini", path=None)
+def micro() -> StaticEncoder:
+    return StaticEncoder.load(name="micro", path=None)
 
 
 def built_in_ids(encoder: StaticEncoder, texts: list[str]) -> list[list[int]]:
@@ -23,10 +23,10 @@ def built_in_ids(encoder: StaticEncoder, texts: list[str]) -> list[list[int]]:
     return [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
 
 
-def test_hard_texts_and_random_mixtures_have_the_same_ids(mini: StaticEncoder) -> None:
+def test_hard_texts_and_random_mixtures_have_the_same_ids(micro: StaticEncoder) -> None:
     rng = random.Random(0)
-    assert mini.tokenizer is not None
-    letters = sorted(piece for piece in mini.tokenizer.get_vocab() if len(piece) == 1)
+    assert micro.tokenizer is not None
+    letters = sorted(piece for piece in micro.tokenizer.get_vocab() if len(piece) == 1)
     hard = [" ", "▁", "𐍈", "\u2028", "\t", "<unk>", "\uffff", "\ufdd0", "e\u0301", "word", "\u00a8"]
     texts = list(HARD_INPUTS)
     texts += [
@@ -36,31 +36,31 @@ def test_hard_texts_and_random_mixtures_have_the_same_ids(mini: StaticEncoder) -
         )
         for _ in range(4000)
     ]
-    assert built_in_ids(mini, texts) == mini.tokenize(texts)
+    assert built_in_ids(micro, texts) == micro.tokenize(texts)
 
 
-def test_a_short_limit_cuts_after_what_is_left_out(mini: StaticEncoder) -> None:
-    mini.max_length, before = 4, mini.max_length
+def test_a_short_limit_cuts_after_what_is_left_out(micro: StaticEncoder) -> None:
+    micro.max_length, before = 4, micro.max_length
     texts = ["𐍈one𐍈 two 𐍈 three four five", "one two"]
-    assert built_in_ids(mini, texts) == mini.tokenize(texts)
-    mini.max_length = before
+    assert built_in_ids(micro, texts) == micro.tokenize(texts)
+    micro.max_length = before
 
 
-def test_real_text_has_the_same_ids(mini: StaticEncoder, shared_data: Path) -> None:
+def test_real_text_has_the_same_ids(micro: StaticEncoder, shared_data: Path) -> None:
     texts = []
     for path in [*sorted((shared_data / "tatoeba").glob("*-eng.*"))[:60], *(shared_data / "rocsmt").glob("RoCS*")]:
         texts += path.read_text(encoding="utf-8").split("\n")[:150]
     with gzip.open(shared_data / "english" / "english.tsv.gz", "rt", encoding="utf-8") as file:
         texts += [next(file) for _ in range(1000)]
     assert len(texts) > 5000
-    assert built_in_ids(mini, texts) == mini.tokenize(texts)
+    assert built_in_ids(micro, texts) == micro.tokenize(texts)
 
 
-def test_the_tokenizer_that_was_given_stays_as_it_is(mini: StaticEncoder) -> None:
-    assert mini.tokenizer is not None
-    before = mini.tokenizer.to_str()
-    built_in_tokenizer(mini.tokenizer, 5)
-    assert mini.tokenizer.to_str() == before
+def test_the_tokenizer_that_was_given_stays_as_it_is(micro: StaticEncoder) -> None:
+    assert micro.tokenizer is not None
+    before = micro.tokenizer.to_str()
+    built_in_tokenizer(micro.tokenizer, 5)
+    assert micro.tokenizer.to_str() == before
 
 
 def test_a_piece_of_characters_that_have_none_of_their_own_is_refused() -> None:

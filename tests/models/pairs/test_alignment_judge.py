@@ -32,13 +32,13 @@ PAIRS = [
 
 
 @pytest.fixture(scope="module")
-def mini() -> StaticEncoder:
-    return StaticEncoder.load(name="mini", path=None)
+def micro() -> StaticEncoder:
+    return StaticEncoder.load(name="micro", path=None)
 
 
 @pytest.fixture
-def judge(mini: StaticEncoder) -> AlignmentJudge:
-    judge = AlignmentJudge(base=mini, **OPTIONS)
+def judge(micro: StaticEncoder) -> AlignmentJudge:
+    judge = AlignmentJudge(base=micro, **OPTIONS)
     judge.fit_inputs(judge.tokenize(PAIRS))
     return judge.eval()
 
@@ -86,16 +86,16 @@ def test_two_words_with_one_counterpart_share_it_and_one_of_them_is_mutual() -> 
     assert rows[0]["log length ratio"] == pytest.approx(math.log(2))
 
 
-def test_a_word_has_the_sum_of_its_pieces_and_its_shape(mini: StaticEncoder) -> None:
-    words, rows = embed_words(mini, [("Apollo", "11", "!"), ("!", "\u2603")], layer=0)
+def test_a_word_has_the_sum_of_its_pieces_and_its_shape(micro: StaticEncoder) -> None:
+    words, rows = embed_words(micro, [("Apollo", "11", "!"), ("!", "\u2603")], layer=0)
     assert [row.tolist() for row in rows] == [[0, 1, 2], [2, 3]]
-    ids = mini.tokenize(["Apollo"])[0]
-    vector = mini.vectors[ids].sum(0)
+    ids = micro.tokenize(["Apollo"])[0]
+    vector = micro.vectors[ids].sum(0)
     torch.testing.assert_close(words.vectors[0], vector / vector.norm())
     assert words.properties[0].tolist() == pytest.approx([vector.norm().item(), 0, 0, 1, len(ids), 0])
     assert words.properties[1, 1:4].tolist() == [0, 1, 0]
     assert words.properties[2, 1:4].tolist() == [1, 0, 0]
-    if not mini.tokenize(["\u2603"])[0]:
+    if not micro.tokenize(["\u2603"])[0]:
         assert words.properties[3].tolist() == [0, 1, 0, 0, 0, 1]
 
 
@@ -134,10 +134,10 @@ def test_inputs_are_standardised_by_the_training_pairs(judge: AlignmentJudge) ->
     torch.testing.assert_close(standard.std(0)[varies], torch.ones(int(varies.sum())), atol=1e-4, rtol=0)
 
 
-def test_the_encoder_is_no_part_of_the_weights(judge: AlignmentJudge, mini: StaticEncoder) -> None:
+def test_the_encoder_is_no_part_of_the_weights(judge: AlignmentJudge, micro: StaticEncoder) -> None:
     weights = judge.state_dict()
     assert all(len(value) < 1000 for value in weights.values() if isinstance(value, torch.Tensor) and value.dim())
-    other = AlignmentJudge(base=mini, **OPTIONS | {"seed": 2})
+    other = AlignmentJudge(base=micro, **OPTIONS | {"seed": 2})
     other.load_state_dict(weights)
     assert other.eval().judge(PAIRS)[0].score == judge.judge(PAIRS)[0].score
     assert other.digest() == judge.digest()
@@ -171,7 +171,7 @@ def test_a_transformer_gives_a_word_a_vector_in_each_sentence(bert: SentenceEnco
     assert math.isfinite(judged[0].score)
 
 
-def test_calibration_is_part_of_the_weights_and_the_threshold_is_0(judge: AlignmentJudge, mini: StaticEncoder) -> None:
+def test_calibration_is_part_of_the_weights_and_the_threshold_is_0(judge: AlignmentJudge, micro: StaticEncoder) -> None:
     before = [judgement.score for judgement in judge.judge(PAIRS)]
     lengths = np.array([8, 8, 10, 3] * 5)
     judge.calibrate(np.array(before * 5) + np.arange(20) % 3, np.arange(20) % 2 == 0, lengths, threshold=9.0)
@@ -179,7 +179,7 @@ def test_calibration_is_part_of_the_weights_and_the_threshold_is_0(judge: Alignm
     after = [judgement.score for judgement in judge.judge(PAIRS)]
     assert after != before
     assert judge.threshold == 0
-    again = AlignmentJudge(base=mini, **OPTIONS).eval()
+    again = AlignmentJudge(base=micro, **OPTIONS).eval()
     again.load_state_dict(judge.state_dict())
     assert [judgement.score for judgement in again.judge(PAIRS)] == after
     assert again.languages == ("eng", "fra")

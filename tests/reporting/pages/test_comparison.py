@@ -87,7 +87,7 @@ def test_where_a_run_reads_and_writes_is_no_setting_of_its_evaluator(tmp_path: P
     runs = []
     for name, rate in (("one", 0.5), ("two", 0.5), ("three", 0.25)):
         place = tmp_path / f"{name}_data"
-        options = f"encoder=mini evaluator=codeswitch evaluator.root={place} evaluator.read.dictionaries={place}"
+        options = f"encoder=micro evaluator=codeswitch evaluator.root={place} evaluator.read.dictionaries={place}"
         options += f" evaluator.read.rate={rate} cache_dir={place}"
         composed = plain(config("evaluate", tmp_path / name, *options.split()))
         metrics = {"test/codeswitch/original/deu/accuracy": 50.0}

@@ -21,8 +21,8 @@ FRENCH = ["un chien", "un chat", "la maison", "une auto", "deux oiseaux", "mon n
 @cache
 def encoder(seed: int) -> DisentangledEncoder:
     torch.manual_seed(seed)
-    mini = StaticEncoder.load(name="mini", path=None)
-    return DisentangledEncoder(mini, DisentanglingHeads(mini.dim, []))
+    micro = StaticEncoder.load(name="micro", path=None)
+    return DisentangledEncoder(micro, DisentanglingHeads(micro.dim, []))
 
 
 def pair(source_lang: str, target_lang: str, source: list[str], target: list[str]) -> TestBitext:
@@ -36,7 +36,7 @@ def draw(folder: Path, **changed: Any) -> list[Path]:
     arguments: dict[str, Any] = {
         "panels": {"DREAM": encoder(0).embed, "MEAT": encoder(1).embed},
         "pairs": PAIRS,
-        "title": "mini",
+        "title": "micro",
         "spaces": ["meaning", "language"],
         "folder": folder / "figures",
         "cache_dir": folder / "cache",

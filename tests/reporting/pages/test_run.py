@@ -112,7 +112,7 @@ def test_a_comparison_begins_with_its_verdict_and_what_differs_and_folds_equal_r
 def test_a_run_that_was_killed_has_a_page_that_says_so(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", logged="1,0,train/loss,1\n")
     (folder / "metrics.json").unlink()
-    (folder / "config.yaml").write_text("recipe: {_target_: a.Recipe}\nencoder: {name: mini}\n")
+    (folder / "config.yaml").write_text("recipe: {_target_: a.Recipe}\nencoder: {name: micro}\n")
     text = write_report(folder).read_text()
     assert "This run has not finished" in text
     assert 'id="curves"' in text
@@ -206,7 +206,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run: heads trained for some epochs on the built-in data."""
     folder = tmp_path_factory.mktemp("run")
     overrides = (
-        "recipe=oracle encoder=mini data=cldr experiment=demo data.languages=[deu,fra] trainer.max_epochs=3"
+        "recipe=oracle encoder=micro data=cldr experiment=demo data.languages=[deu,fra] trainer.max_epochs=3"
         " trainer.log_every_n_steps=1 pictures.pairs_per_language=8 pictures.min_seconds=0"
         " trainer.enable_progress_bar=false"
     )

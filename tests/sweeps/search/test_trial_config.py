@@ -55,12 +55,12 @@ def test_every_trial_of_a_search_composes(tmp_path: Path, name: str) -> None:
 
 def test_a_trial_has_its_values_and_what_refers_to_them(tmp_path: Path) -> None:
     compose_run, _ = both(
-        command_overrides(tmp_path, "search.space={seed: {choices: [1, 2]}, encoder: {choices: [mini, tiny]}}")
+        command_overrides(tmp_path, "search.space={seed: {choices: [1, 2]}, encoder: {choices: [micro, tiny]}}")
     )
     config = trial_config(compose_run, {"seed": 2, "encoder": "tiny"}, tmp_path / "trials" / "0")
     assert (config["seed"], config["recipe"]["seed"], config["data"]["seed"]) == (2, 2, 2)
     assert config["encoder"] == compose_run(["encoder=tiny", "seed=2"])["encoder"]
-    assert config["encoder"] != compose_run(["encoder=mini", "seed=2"])["encoder"]
+    assert config["encoder"] != compose_run(["encoder=micro", "seed=2"])["encoder"]
     assert config["callbacks"]["checkpoints"]["folder"] == str(tmp_path / "trials" / "0" / "checkpoints")
     assert config["search"] is None
 
@@ -102,10 +102,10 @@ def test_where_things_lie_and_how_many_workers_are_no_part_of_a_search(tmp_path:
 
 
 def test_the_files_that_are_chosen_from_are_part_of_a_search(tmp_path: Path) -> None:
-    space = "search.space={encoder: {choices: [tiny, mini]}, seed: {choices: [1, 2]}}"
+    space = "search.space={encoder: {choices: [tiny, micro]}, seed: {choices: [1, 2]}}"
     compose_run, options = both(command_overrides(tmp_path, space))
     identity = identity_of(compose_run, options)
-    assert set(identity["files"]) == {"encoder=tiny", "encoder=mini"}
+    assert set(identity["files"]) == {"encoder=tiny", "encoder=micro"}
 
     def edited(overrides: Sequence[str]) -> dict[str, Any]:
         config = compose_run(overrides)
@@ -113,7 +113,7 @@ def test_the_files_that_are_chosen_from_are_part_of_a_search(tmp_path: Path) -> 
 
     after = identity_of(edited, options)
     assert after["config"] == identity["config"]
-    assert after["files"]["encoder=mini"] == identity["files"]["encoder=mini"]
+    assert after["files"]["encoder=micro"] == identity["files"]["encoder=micro"]
     assert after["files"]["encoder=tiny"] != identity["files"]["encoder=tiny"]
 
 

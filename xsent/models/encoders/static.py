@@ -11,7 +11,7 @@ from typing import Any, Self
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from xsent.config_checks import check_integer
+from xsent.config_checks import check_choice, check_integer
 from xsent.files.strict_json import read_json_object
 from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
 from xsent.models.unigram_tokenizer import train_unigram
@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 UNKNOWN = 0  # id of the unknown piece
 TOKENIZER = "tokenizer.json"
+BUNDLED = ("micro", "mini")  # encoders of this package, in its folder `assets`
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -78,13 +79,14 @@ class StaticEncoder(VectorTable):
         """Read what ``save`` wrote.
 
         Args:
-            path: the folder; None: the encoder bundled with this package.
+            name: of the encoder; without ``path``, one of those bundled with this package.
+            path: the folder; None: the bundled encoder of that name.
 
         Raises:
             FileNotFoundError: the folder lacks a file.
-            ValueError: the files do not fit each other.
+            ValueError: the files do not fit each other, or no encoder of that name is bundled.
         """
-        folder = Path(path) if path is not None else bundled_folder()
+        folder = Path(path) if path is not None else bundled_folder(name)
         check_files(folder, (CONFIG, TOKENIZER, VECTORS))
         config = read_json_object(folder / CONFIG)
         for key in ("dim", "max_length"):
@@ -129,6 +131,11 @@ class StaticEncoder(VectorTable):
             self._draw(size)
 
 
-def bundled_folder() -> Path:
-    """Folder of the encoder ``mini`` inside this package."""
-    return Path(str(resources.files("xsent"))) / "assets" / "mini"
+def bundled_folder(name: str) -> Path:
+    """Folder of a bundled encoder inside this package.
+
+    Raises:
+        ValueError: no encoder of that name is bundled.
+    """
+    check_choice("encoder.name", name, BUNDLED)  # a name may come from a stored config: it opens no other folder
+    return Path(str(resources.files("xsent"))) / "assets" / name
