@@ -100,6 +100,7 @@ def test_labse_with_micro_batches_on_two_processes_ends_where_a_plain_run_ends(t
         *toy_overrides(toy_bitext(tmp_path / "data", pairs=80), *options.split()),
         f"encoder.path={bert}",
         "recipe.optimizer={_target_: torch.optim.SGD, lr: 0.1, weight_decay: 0}",
+        "recipe.matryoshka=[16,4]",
         f"cache_dir={tmp_path / 'cache'}",
     ]
     train_once(tmp_path / "plain", overrides)

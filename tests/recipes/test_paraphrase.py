@@ -111,7 +111,12 @@ def test_nothing_is_mined_from_the_anchors_own_group(
     small_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = overrides(
-        small_data, *TINY, "trainer.max_epochs=1", "recipe/paraphrase/mining=both", "recipe.mining.threshold=0.0"
+        small_data,
+        *TINY,
+        "trainer.max_epochs=1",
+        "recipe/paraphrase/mining=both",
+        "recipe.mining.threshold=0.0",
+        "recipe.matryoshka=[32,8]",
     )
     steps = record_steps(tmp_path, monkeypatch, *options)
     module = build(plain(config("train", tmp_path, *options))["data"], "data")

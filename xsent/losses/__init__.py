@@ -5,6 +5,7 @@ from xsent.losses.additive_margin_scale import AdditiveMarginScale
 from xsent.losses.distillation import Distillation
 from xsent.losses.divergence import equivalence_cross_entropy, margin_ranking, token_cross_entropy
 from xsent.losses.dream import DreamTerms, dream_terms
+from xsent.losses.matryoshka import check_prefixes, matryoshka
 from xsent.losses.meat import MeatTerms, discriminator_loss, meat_terms
 from xsent.losses.mega_batch_margin import MegaBatchMargin
 from xsent.losses.oracle import OracleTerms, oracle_terms
@@ -18,11 +19,13 @@ __all__ = [
     "MegaBatchMargin",
     "OracleTerms",
     "additive_margin_softmax",
+    "check_prefixes",
     "check_weights",
     "discriminator_loss",
     "dream_terms",
     "equivalence_cross_entropy",
     "margin_ranking",
+    "matryoshka",
     "meat_terms",
     "oracle_terms",
     "token_cross_entropy",

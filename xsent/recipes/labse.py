@@ -1,7 +1,9 @@
 """Translation ranking with in-batch negatives: LaBSE, Feng et al. 2022 (arXiv:2007.01852)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,6 +11,7 @@ from torch import Tensor
 from xsent.batch import ParallelBatch
 from xsent.data.modules.bitext import BitextData
 from xsent.distributed import gather_rows, gather_uneven_rows, rank
+from xsent.losses import check_prefixes, matryoshka
 from xsent.recipes.encoder_recipe import EncoderRecipe
 
 
@@ -20,19 +23,27 @@ class LabseRecipe(EncoderRecipe[BitextData]):
 
     loss: Callable[..., Tensor]  # of anchors and candidates with their groups, such as ``additive_margin_softmax``
 
+    matryoshka: Sequence[int] | None  # sizes of the prefixes that the loss compares; None: the vectors alone
+
+    def __post_init__(self, freeze: Mapping[str, Any]) -> None:
+        check_prefixes(self.matryoshka, self.encoder.dim)
+        super().__post_init__(freeze)
+
     def training_step(self, batch: ParallelBatch, batch_idx: int) -> Tensor:
         source, target = self.embed_sides(batch.source, batch.target)  # (B, D) each
         groups, offset = batch.pairs.group, rank() * len(source)
         all_groups = gather_rows(groups)  # (W * B,)
-        forward = self.loss(source, gather_rows(target), offset=offset, groups=groups, candidate_groups=all_groups)
-        backward = self.loss(target, gather_rows(source), offset=offset, groups=groups, candidate_groups=all_groups)
+        loss = partial(self.loss, offset=offset, groups=groups, candidate_groups=all_groups)
+        forward = matryoshka(loss, source, gather_rows(target), dims=self.matryoshka)
+        backward = matryoshka(loss, target, gather_rows(source), dims=self.matryoshka)
         return self.finish_step(forward + backward, {"forward": forward, "backward": backward}, batch.pairs)
 
     @torch.no_grad()
     def validation_step(self, batch: ParallelBatch, batch_idx: int) -> None:
         source, target = map(gather_uneven_rows, self.embed_sides(batch.source, batch.target))
         groups = gather_uneven_rows(batch.pairs.group)
-        forward = self.loss(source, target, offset=0, groups=groups, candidate_groups=groups)
-        backward = self.loss(target, source, offset=0, groups=groups, candidate_groups=groups)
+        loss = partial(self.loss, offset=0, groups=groups, candidate_groups=groups)
+        forward = matryoshka(loss, source, target, dims=self.matryoshka)
+        backward = matryoshka(loss, target, source, dims=self.matryoshka)
         terms = {"loss": forward + backward, "forward": forward, "backward": backward}
         self.log_terms("val", terms, len(source))

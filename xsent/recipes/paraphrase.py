@@ -1,7 +1,9 @@
 """Paraphrase identification: bi-encoder with mega-batch hard negatives, Fedorova and Musatow 2024."""
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from xsent.data.modules.paraphrase import ParaphraseData
 from xsent.data.sampling.mega_batch import MegaBatchMining
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, gather_padded_rows, gather_uneven_rows, rank, world_size
-from xsent.losses import AdditiveMarginScale, MegaBatchMargin
+from xsent.losses import AdditiveMarginScale, MegaBatchMargin, check_prefixes, matryoshka
 from xsent.models.gradient_cache import embed_chunked
 from xsent.recipes.encoder_recipe import EncoderRecipe
 from xsent.recipes.ranking import Mined, first_row, gather_hard_negatives, hard_negatives, ranking_masks
@@ -36,9 +38,14 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
     data_class = ParaphraseData
 
     loss: AdditiveMarginScale | MegaBatchMargin
+    matryoshka: Sequence[int] | None  # sizes of the prefixes that the loss compares; None: the vectors alone
     mining: MegaBatchMining | None  # of mega-batches; None for in-batch negatives and those of the data
     mined: Mined | None = field(init=False, default=None)
     mining_figures: dict[str, float] = field(init=False, default_factory=dict)  # of the last mega-batch
+
+    def __post_init__(self, freeze: Mapping[str, Any]) -> None:
+        check_prefixes(self.matryoshka, self.encoder.dim)
+        super().__post_init__(freeze)
 
     def prepare(self, data: ParaphraseData, store: EmbeddingStore) -> None:
         self.loss.check_hard_negatives(present=self.mining is not None or data.own_negatives > 0)
@@ -70,8 +77,8 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         start = first_row(size, batch.anchor) if own_pairs else 0
         rows = slice(start, start + size if own_pairs else len(group))
         masks = ranking_masks(rows, group, hard_texts, hard_group)
-        anchors, positives, hards = (gather_padded_rows(side) for side in (anchor, positive, hard))
-        return self.loss(anchors, positives, hards, masks, rows=rows)
+        gathered = (gather_padded_rows(side) for side in (anchor, positive, hard))
+        return matryoshka(partial(self.loss, masks=masks, rows=rows), *gathered, dims=self.matryoshka)
 
     def _vectors(self, texts: Tensor, chunk_size: int | None) -> Tensor:
         ids, lengths = (column.to(self.device) for column in self.data.flat_tokens(texts))
