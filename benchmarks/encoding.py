@@ -1,4 +1,4 @@
-"""Sentences per second of ``encode`` relative to ``SentenceTransformer.encode``, and of the bundled encoder.
+"""Sentences per second of ``encode`` relative to ``SentenceTransformer.encode``, and of the bundled encoders.
 
     python benchmarks/encoding.py [--sentences 8000] [--rounds 4] [--threads 2]
 
@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
+
+from xsent.models.encoders.static import BUNDLED, StaticEncoder
 
 DATA = Path(os.environ.get("XSENT_DATA", Path(__file__).parent.parent / "../shared/data"))
 CLSD = "MT_M2M_CLSD_wmt2019_adversarial_dataset.csv"
@@ -35,7 +37,7 @@ def english(count: int) -> list[str]:
 
 
 def mixed(count: int) -> list[str]:
-    """Tatoeba sentences in all languages of the bundled encoder."""
+    """Tatoeba sentences in all languages of ``micro``."""
     languages = ("ara", "deu", "eng", "spa", "fra", "ita", "jpn", "nld", "por", "ron", "cmn")
     paths = [path for lang in languages for path in sorted((DATA / "tatoeba").glob(f"*.{lang}"))]
     sentences = [line for path in paths for line in _lines(path)]
@@ -94,22 +96,17 @@ def compare_minilm(count: int, rounds: int) -> None:
 
 
 def measure_static(count: int, rounds: int) -> None:
-    from xsent.models.encoders.static import StaticEncoder
-
-    try:
-        encoder = StaticEncoder.load(name="mini", path=None)
-    except FileNotFoundError as error:
-        print(f"mini: not measured: {error}")
-        return
+    encoders = {name: StaticEncoder.load(name=name, path=None) for name in BUNDLED}
     sentences = mixed(count)
-    rates = take_turns({"mini, float32": lambda part: encoder.encode(part)}, sentences, rounds)
-    print(f"mini, {count:,} Tatoeba sentences of eleven languages, with tokenization")
-    print(f"  {'xsent, float32':<36} {rates['mini, float32']:8,.0f} sentences/s")
+    rates = take_turns({name: encoder.encode for name, encoder in encoders.items()}, sentences, rounds)
+    print(f"{count:,} Tatoeba sentences of eleven languages, float32, with tokenization")
+    for name, rate in rates.items():
+        print(f"  {name:<36} {rate:8,.0f} sentences/s")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--sentences", type=int, default=8000, help="for MiniLM; mini gets ten times as many")
+    parser.add_argument("--sentences", type=int, default=8000, help="for MiniLM; static encoders get ten times as many")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()

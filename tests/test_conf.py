@@ -74,7 +74,7 @@ def check_signatures(plain: dict[str, Any]) -> None:
 
 
 # One encoder of each family: transformer, sentence-transformers folder, static, characters, LASER, bundled.
-FAMILIES = ("mbert", "minilm", "static", "static_characters", "laser2", "micro")
+FAMILIES = ("mbert", "minilm", "static", "static_characters", "laser2", "mini")
 
 
 RECIPE_GROUPS = sorted(str(path.relative_to(CONF)) for path in (CONF / "recipe").glob("*/*"))
