@@ -18,7 +18,7 @@ def test_a_member_that_stands_for_its_macrolanguage_becomes_it(member: str, macr
 
 @pytest.mark.parametrize(
     ("two", "three"),
-    [("de", "deu"), ("gn", "grn"), ("ay", "aym"), ("ro", "ron"), ("ja", "jpn"), ("tl", "tgl")],
+    [("isv", "isv"), ("de", "deu"), ("gn", "grn"), ("ay", "aym"), ("ro", "ron"), ("ja", "jpn"), ("tl", "tgl")],
 )
 def test_two_letters_become_three(two: str, three: str) -> None:
     assert to_iso639_3(two) == three

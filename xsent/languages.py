@@ -7,6 +7,8 @@ import langcodes
 from langcodes.data_dicts import LANGUAGE_ALPHA3
 from langcodes.tag_parser import LanguageTagError
 
+NEW_CODES = ("isv",)  # of ISO 639-3 since 2024 (Interslavic); the tables of langcodes are older
+
 
 def parse_language(option: str, code: str) -> str:
     """``to_iso639_3`` of an option's value; the error names the option."""
@@ -39,6 +41,8 @@ def to_iso639_3(code: str) -> str:
     """
     try:
         language = langcodes.get(langcodes.get(code).language or "und")
+        if language.language in NEW_CODES:
+            return language.language
         if not language.is_valid() or language.language in (None, "und"):
             raise LookupError(code)
         code3 = language.prefer_macrolanguage().to_alpha3()

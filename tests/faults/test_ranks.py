@@ -227,7 +227,7 @@ def rows_of_batches(world_size: int, seed: int, seen: int) -> Iterator[list[int]
     samplers = [
         TrainSampler(
             size=SIZE,
-            order=lambda epoch: epoch_order(np.zeros(SIZE, np.int64), seed=seed, epoch=epoch, temperature=1),
+            order=lambda epoch: epoch_order(np.arange(SIZE), None, seed=seed, epoch=epoch),
             global_batch_size=BATCH,
             rank=rank,
             world_size=world_size,

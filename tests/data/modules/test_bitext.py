@@ -11,6 +11,7 @@ import torch
 from tests.data.modules.letters import Letters
 from tests.helpers import existing
 from xsent.batch import EmbeddedBatch, ParallelBatch, Tokens
+from xsent.config_checks import UsageError
 from xsent.data.modules import base as training_data
 from xsent.data.modules.bitext import BitextData
 from xsent.data.readers.parallel import SentencePair, read_tables
@@ -27,7 +28,14 @@ OPTIONS: dict[str, Any] = {
     "paper_split": False,
     "cache_dir": "unused",
 }
-OPTIONS |= {"max_pairs_per_language": None, "max_pairs": None, "temperature": 1.0, "valid_share": 0.1}
+OPTIONS |= {
+    "max_pairs_per_language": None,
+    "max_pairs": None,
+    "temperature": 1.0,
+    "shares": None,
+    "epoch_pairs": None,
+    "valid_share": 0.1,
+}
 OPTIONS |= {"test_share": 0.1, "global_batch_size": 16, "num_workers": 0, "seed": 1, "strict": False}
 
 
@@ -220,6 +228,52 @@ def test_a_batch_that_does_not_divide_among_the_devices_is_an_error(monkeypatch:
     monkeypatch.setattr(training_data, "world_size", lambda: 3)
     with pytest.raises(ValueError, match=r"data\.global_batch_size=16.* 3 devices"):
         data.train_dataloader()
+
+
+# ---- several roots
+
+
+def data_of_roots(**options: Any) -> BitextData:
+    def reader(ledger: RejectLedger, root: str | None) -> Iterator[SentencePair]:
+        return iter({"small": made_up(100), "large": made_up(1000)}[str(root)])
+
+    return BitextData(**{**OPTIONS, "reader": reader, "root": ["small", "large"], **options})
+
+
+def test_an_epoch_draws_from_each_root_in_proportion_to_its_share(tmp_path: Path) -> None:
+    data = data_of_roots(shares=[3, 1], epoch_pairs=640, temperature=2.0)
+    data.read()
+    train = data.splits["train"]
+    # The large root has the pairs of the small one, too, and they belong to the small one.
+    assert train.root.tolist() == [int(int(text.split()[1]) >= 100) for text in data.sentences("train")[0]]
+    assert np.bincount(train.root[data.epoch_order(0)]).tolist() == [480, 160]
+    data.embed(Letters(), EmbeddingStore(tmp_path))
+    assert data.steps_per_epoch == len(data.train_dataloader()) == 640 // 16
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"root": []}, r"data\.root=\[\]: expected a file or folder"),
+        ({"root": ["small", None]}, r"data\.root=None: expected a string"),
+        ({"shares": [1, 2, 3]}, r"data\.shares=\[1, 2, 3\]: expected 2, .* found 3"),
+        ({"shares": 0.5}, r"data\.shares=\[0\.5\]: expected 2"),
+        ({"root": "small", "shares": [0.5, 0.5]}, "expected 1, .* found 2"),
+        ({"shares": [1, 0]}, r"data\.shares=0: expected a number above 0"),
+        ({"shares": [1, "half"]}, r"data\.shares=half: expected a number above 0"),
+        ({"epoch_pairs": 0}, r"data\.epoch_pairs=0: expected an integer"),
+        ({"epoch_pairs": 15}, r"data\.epoch_pairs=15: expected a batch at least, data\.global_batch_size=16"),
+    ],
+)
+def test_wrong_roots_shares_and_sizes_are_errors_before_anything_is_read(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        data_of_roots(**options)
+
+
+def test_a_share_of_a_root_whose_pairs_are_all_in_earlier_ones_is_an_error() -> None:
+    data = data_of_roots(root=["large", "small"], shares=[1, 1])
+    with pytest.raises(ValueError, match=r"from small for its share 1, found none"):
+        data.read()
 
 
 # ---- held-out test sets

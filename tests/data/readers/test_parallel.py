@@ -102,8 +102,16 @@ def test_a_folder_without_fitting_files_says_what_it_holds(tmp_path: Path) -> No
 
 
 def test_a_file_of_an_unknown_language_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="unknown language 'xx'"):
-        list(tables(ledger(), str(tsv(tmp_path, "en-xx.tsv"))))
+    tsv(tmp_path, "en-de.tsv")
+    with pytest.raises(ValueError, match=r"en-xx\.tsv: unknown language 'xx'.*; rename the file"):
+        next(tables(ledger(), str(tsv(tmp_path, "en-xx.tsv"))))
+
+
+def test_a_table_of_a_folder_whose_name_does_not_fit_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tsv(tmp_path, "en-de.tsv")
+    tsv(tmp_path, "english-german.tsv")
+    assert len(list(tables(ledger(), str(tmp_path)))) == len(SIDES)
+    assert "not read, since the name is not like en-de.tsv: english-german.tsv" in caplog.text
 
 
 # ---- line-aligned files

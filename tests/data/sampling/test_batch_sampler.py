@@ -1,11 +1,18 @@
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
-from xsent.data.sampling.batch_sampler import EvaluationSampler, TrainSampler, epoch_order
+from xsent.data.sampling.batch_sampler import EvaluationSampler, Rows, TrainSampler, epoch_order, epoch_strata
 
 STRATA = np.repeat([0, 1, 2], [700, 250, 50])  # three language pairs, 1,000 pairs
+
+
+def order_of(*, seed: int, epoch: int, temperature: float, **options: Any) -> Rows:
+    options = {"root": np.zeros_like(STRATA), "shares": None, "size": None} | options
+    stratum, draws = epoch_strata(STRATA, temperature=temperature, **options)
+    return epoch_order(stratum, draws, seed=seed, epoch=epoch)
 
 
 def sampler(
@@ -13,7 +20,7 @@ def sampler(
 ) -> TrainSampler:
     return TrainSampler(
         size=len(STRATA),
-        order=lambda epoch: epoch_order(STRATA, seed=seed, epoch=epoch, temperature=temperature),
+        order=lambda epoch: order_of(seed=seed, epoch=epoch, temperature=temperature),
         global_batch_size=64,
         rank=rank,
         world_size=world_size,
@@ -61,7 +68,7 @@ def test_the_length_is_that_of_a_whole_epoch_wherever_it_starts() -> None:
 
 @pytest.mark.parametrize("temperature", [2.0, 5.0, 1e9])  # the last one is even
 def test_temperature_gives_each_language_pair_its_share(temperature: float) -> None:
-    order = epoch_order(STRATA, seed=0, epoch=0, temperature=temperature)
+    order = order_of(seed=0, epoch=0, temperature=temperature)
     weights = np.array([700, 250, 50]) ** (1 / temperature)
     expected = weights / weights.sum() * 1000
     # The shares are counted out, not drawn: only rounding is between them.
@@ -69,10 +76,31 @@ def test_temperature_gives_each_language_pair_its_share(temperature: float) -> N
 
 
 def test_no_pair_is_taken_twice_before_all_of_its_language_pair_were_taken() -> None:
-    order = epoch_order(STRATA, seed=0, epoch=0, temperature=5.0)
+    order = order_of(seed=0, epoch=0, temperature=5.0)
     for stratum in range(3):
         times = np.bincount(order, minlength=1000)[stratum == STRATA]
         assert times.max() - times.min() <= 1
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+@pytest.mark.parametrize("size", [None, 400, 5000])
+def test_each_root_has_its_share_of_the_draws(temperature: float, size: int | None) -> None:
+    root = np.arange(1000) % 3
+    order = order_of(seed=0, epoch=0, temperature=temperature, root=root, shares=[5, 3, 2], size=size)
+    draws = np.bincount(root[order])
+    assert len(order) == (size or 1000)
+    assert draws == pytest.approx(len(order) * np.array([0.5, 0.3, 0.2]), abs=1)
+    # Within a root, language pairs have the shares that the temperature gives them.
+    for number, total in enumerate(draws):
+        weights = np.bincount(STRATA[root == number]) ** (1 / temperature)
+        in_root = np.bincount(STRATA[order[root[order] == number]], minlength=3)
+        assert np.abs(in_root - weights / weights.sum() * total).max() < 3
+
+
+def test_an_epoch_of_another_size_is_drawn_from_all_language_pairs() -> None:
+    assert np.bincount(STRATA[order_of(seed=0, epoch=0, temperature=1, size=100)]).tolist() == [70, 25, 5]
+    twice = order_of(seed=0, epoch=0, temperature=1, size=2000)
+    assert np.bincount(twice).tolist() == [2] * 1000
 
 
 @pytest.mark.parametrize("rows", [5, 64, 65, 127, 128, 200])

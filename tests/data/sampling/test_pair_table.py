@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from xsent.data.readers.parallel import SentencePair
+from xsent.data.sampling import pair_table
 from xsent.data.sampling.pair_table import (
     Corpus,
     groups,
@@ -24,7 +25,7 @@ def pair(
 
 
 def corpus_of(pairs: Iterable[SentencePair]) -> Corpus:
-    return read_corpus(pairs, languages=None, drop_origins=[])
+    return read_corpus([pairs], languages=None, drop_origins=[])
 
 
 def many(n: int, target_lang: str = "deu", start: int = 0) -> list[SentencePair]:
@@ -52,6 +53,12 @@ def test_sides_in_the_letters_of_each_others_language_are_swapped() -> None:
 # ---- what is taken
 
 
+def test_a_pair_of_several_roots_belongs_to_the_first() -> None:
+    roots = [[pair("a", "b")], [pair("c", "d"), pair("a", "b")], [pair("c", "d"), pair("a", "b", "nld")]]
+    corpus = read_corpus(roots, languages=None, drop_origins=[])
+    assert corpus.columns.root.tolist() == [0, 1, 2]
+
+
 def test_a_pair_that_occurs_twice_is_kept_once_and_only_then() -> None:
     inputs = [pair("a", "b"), pair("a", "c"), pair("a", "b"), pair("a", "b", "nld"), pair("b", "a")]
     corpus = corpus_of(inputs)
@@ -67,7 +74,7 @@ def test_english_is_the_first_language_and_the_others_go_by_name() -> None:
 
 def test_only_the_languages_asked_for_stay() -> None:
     inputs = [pair("a", "b", "deu"), pair("a", "c", "spa"), pair("c", "d", "grn", source_lang="spa")]
-    corpus = read_corpus(inputs, languages={"deu", "spa"}, drop_origins=[])
+    corpus = read_corpus([inputs], languages={"deu", "spa"}, drop_origins=[])
     assert texts_at(corpus, range(2)) == {("a", "b"), ("a", "c")}
     assert len(corpus.columns.source) == 2
 
@@ -77,7 +84,7 @@ def test_origins_are_dropped_by_pattern_and_a_pattern_that_drops_nothing_is_said
 ) -> None:
     inputs = [pair("a", "b", origin="xnli"), pair("c", "d", origin="americasnlp-dev"), pair("e", "f", origin="x")]
     with caplog.at_level(logging.WARNING):
-        corpus = read_corpus(inputs, languages=None, drop_origins=["xnli", "americasnlp*", "multi30k"])
+        corpus = read_corpus([inputs], languages=None, drop_origins=["xnli", "americasnlp*", "multi30k"])
     assert texts_at(corpus, [0]) == {("e", "f")}
     assert len(corpus.columns.source) == 1
     assert caplog.messages == ["data.drop_origins: no pair comes from multi30k"]
@@ -171,9 +178,13 @@ def test_sentences_of_signs_alone_are_not_all_one_sentence() -> None:
 # ---- groups
 
 
+def groups_of(corpus: Corpus) -> list[int]:
+    return groups(corpus.columns, corpus.languages).tolist()
+
+
 def test_pairs_that_share_a_sentence_directly_or_through_others_are_one_group() -> None:
     inputs = [pair("a", "x"), pair("b", "x"), pair("b", "y", "fra"), pair("c", "z"), pair("d", "c")]
-    numbers = groups(corpus_of(inputs).columns).tolist()
+    numbers = groups_of(corpus_of(inputs))
     assert numbers[0] == numbers[1] == numbers[2]
     assert numbers[3] == numbers[4]
     assert numbers[0] != numbers[3]
@@ -182,9 +193,29 @@ def test_pairs_that_share_a_sentence_directly_or_through_others_are_one_group() 
 def test_no_sentence_is_in_two_groups() -> None:
     rng = np.random.default_rng(0)
     inputs = [pair(f"s{a}", f"t{b}") for a, b in rng.integers(0, 300, size=(200, 2))]
-    columns = corpus_of(inputs).columns
-    numbers = groups(columns)
+    corpus = corpus_of(inputs)
+    columns, numbers = corpus.columns, groups(corpus.columns, corpus.languages)
     assert len(set(numbers.tolist())) > 1
     for side in (columns.source, columns.target):
         for text in np.unique(side):
             assert len(np.unique(numbers[side == text])) == 1
+
+
+def test_a_component_of_too_many_pairs_is_grouped_by_its_english_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_table, "MAX_COMPONENT", 3)
+    # "Bank" has two meanings and links the four pairs of money and of furniture.
+    large = [
+        pair("bank", "Bank"),
+        pair("bank", "banco", "spa"),
+        pair("bench", "Bank"),
+        pair("banc", "bench", "eng", "", "fra"),
+    ]
+    small = [pair("lock", "Schloss"), pair("castle", "Schloss"), pair("castle", "castillo", "spa")]
+    numbers = groups_of(corpus_of([*large, *small]))
+    assert numbers[0] == numbers[1] != numbers[2] == numbers[3]
+    assert numbers[4] == numbers[5] == numbers[6]
+    assert len(set(numbers)) == 3
+    without_english = [pair("Bank", "banco", "spa", source_lang="deu"), pair("Bank", "banc", "fra", source_lang="deu")]
+    chain = [pair("Sitz", "banc", "fra", source_lang="deu"), pair("Sitz", "silla", "spa", source_lang="deu")]
+    numbers = groups_of(corpus_of([*without_english, *chain]))
+    assert numbers[0] == numbers[1] != numbers[2] == numbers[3]

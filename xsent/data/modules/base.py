@@ -110,11 +110,16 @@ class TrainingData(pl.LightningDataModule, ABC):
     @property
     def steps_per_epoch(self) -> int:
         """Training batches per epoch."""
-        return self.size("train") // self.global_batch_size
+        return self.draws_per_epoch // self.global_batch_size
+
+    @property
+    def draws_per_epoch(self) -> int:
+        """Training rows of an epoch, counted as often as they are drawn."""
+        return self.size("train")
 
     def epoch_order(self, epoch: int) -> Rows:
         """Training rows in the order of an epoch."""
-        return epoch_order(np.zeros(self.size("train"), np.int64), seed=self.seed, epoch=epoch, temperature=1)
+        return epoch_order(np.arange(self.size("train")), None, seed=self.seed, epoch=epoch)
 
     def check_split_sizes(self, train: int, valid: int, *, unit: str, advice: str) -> None:
         """Raise ``ValueError`` if the splits are too small for a batch."""
@@ -142,7 +147,7 @@ class TrainingData(pl.LightningDataModule, ABC):
                 f" devices, found {world_size()} devices"
             )
         sampler = TrainSampler(
-            size=self.size("train"),
+            size=self.draws_per_epoch,
             order=self.epoch_order,
             global_batch_size=self.global_batch_size,
             rank=rank(),

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
 from xsent.batch import EmbeddedBatch, Embedder, MarksLanguages, Pairs, ParallelBatch, Tokenizer
+from xsent.config_checks import UsageError, check_integer, check_positive, check_string
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.table_columns import ColumnNames
 from xsent.data.readers.tatoeba import TestBitext
-from xsent.data.sampling.batch_sampler import Rows, epoch_order
+from xsent.data.sampling.batch_sampler import Rows, epoch_order, epoch_strata
 from xsent.data.sampling.pair_table import (
     Columns,
     Reader,
@@ -46,13 +47,15 @@ class BitextData(TrainingData):
     description = "translation pairs"
     choice = "data=bitext data.root=pairs.tsv data.source_lang=en data.target_lang=de"
 
-    root: str | None  # file, folder or name that the reader reads; None for a reader without one
+    root: str | Sequence[str] | None  # file, folder or name that the reader reads, or several; None: it needs none
     reader: Reader  # yields sentence pairs and sends unusable lines to the ledger
     languages: Sequence[str] | None  # keep pairs whose side other than English is in one of these, in any code; or all
     drop_origins: Sequence[str]  # patterns (`*` allowed) of origins to leave out
     max_pairs_per_language: int | None  # this cap and the next: see `within_caps`
     max_pairs: int | None
-    temperature: float  # for sampling language pairs in training, see `epoch_order`
+    temperature: float  # for sampling the language pairs of a root in training, see `epoch_strata`
+    shares: Sequence[float] | None  # of an epoch's draws, by root, in any unit; None: all roots are one pool
+    epoch_pairs: int | None  # draws per epoch; None: as many as there are training pairs
     valid_share: float  # of the source sentences, see `split_by_content`
     test_share: float
     paper_split: bool  # as in ORACLE's release, validation and test are the same split: both shares together
@@ -72,6 +75,14 @@ class BitextData(TrainingData):
             )
         if self.temperature <= 0:
             raise ValueError(f"data.temperature: expected a number above 0, found {self.temperature}")
+        self._check_roots()
+        if self.epoch_pairs is not None:
+            check_integer("data.epoch_pairs", self.epoch_pairs, minimum=1)
+            if self.epoch_pairs < self.global_batch_size:
+                raise UsageError(
+                    f"data.epoch_pairs={self.epoch_pairs}: expected a batch at least,"
+                    f" data.global_batch_size={self.global_batch_size}"
+                )
         self.requested = (
             None if self.languages is None else {parse_language("data.languages", code) for code in self.languages}
         )
@@ -82,8 +93,8 @@ class BitextData(TrainingData):
         if self.splits:
             return
         log.info("reading data=%s", self.name)
-        pairs = self.reader(self.ledger, self.root)
-        corpus = read_corpus(pairs, languages=self.requested, drop_origins=self.drop_origins)
+        bitexts = (self.reader(self.ledger, root) for root in self.roots)
+        corpus = read_corpus(bitexts, languages=self.requested, drop_origins=self.drop_origins)
         self.language_codes = corpus.languages
         self._check_languages(corpus.columns)
         if swapped := swapped_sides(corpus):
@@ -100,13 +111,48 @@ class BitextData(TrainingData):
         splits = {name: columns.take(rows) for name, rows in split.items()}
         advice = f"raise data.valid_share={self.valid_share}"
         self.check_split_sizes(len(split["train"]), len(split["valid"]), unit="pairs", advice=advice)
+        self._check_shares(splits["train"])
         self.splits = splits
-        self._strata = language_pairs(splits["train"])
+        train = splits["train"]
+        self._strata, self._draws = epoch_strata(
+            language_pairs(train), train.root, temperature=self.temperature, shares=self.shares, size=self.epoch_pairs
+        )
         counts = np.bincount(columns.target_lang, minlength=len(self.language_codes))
         by_language = sorted(zip(counts.tolist(), self.language_codes, strict=True), reverse=True)
         sizes = ", ".join(f"{len(split.source):,} {name}" for name, split in splits.items())
         languages = ", ".join(f"{language} {n:,}" for n, language in by_language if n)
         log.info(f"data={self.name}: {len(columns.source):,} pairs ({sizes}): {languages}")
+
+    @property
+    def roots(self) -> list[str | None]:
+        """``root`` as a list."""
+        return [self.root] if isinstance(self.root, str | None) else list(self.root)
+
+    def _check_roots(self) -> None:
+        if not self.roots:
+            raise UsageError("data.root=[]: expected a file or folder, or several")
+        if not isinstance(self.root, str | None):
+            for root in self.root:
+                check_string("data.root", root)
+        if self.shares is None:
+            return
+        shares = list(self.shares) if isinstance(self.shares, Sequence) else [self.shares]
+        if len(shares) != len(self.roots):
+            raise UsageError(
+                f"data.shares={shares}: expected {len(self.roots)}, one for each file or folder of data.root,"
+                f" found {len(shares)}"
+            )
+        for share in shares:
+            check_positive("data.shares", share)
+
+    def _check_shares(self, train: Columns) -> None:
+        pairs = np.bincount(train.root, minlength=len(self.roots))
+        if self.shares is not None and not pairs.all():
+            number = int(np.argmin(pairs))
+            raise ValueError(
+                f"data.shares: expected pairs to train on from {self.roots[number]} for its share"
+                f" {self.shares[number]}, found none that is in no earlier root; leave out both"
+            )
 
     def _check_languages(self, columns: Columns) -> None:
         requested = self.requested
@@ -216,8 +262,12 @@ class BitextData(TrainingData):
     def size(self, split: str) -> int:
         return len(self.splits[split].source)
 
+    @property
+    def draws_per_epoch(self) -> int:
+        return self.size("train") if self.epoch_pairs is None else self.epoch_pairs
+
     def epoch_order(self, epoch: int) -> Rows:
-        return epoch_order(self._strata, seed=self.seed, epoch=epoch, temperature=self.temperature)
+        return epoch_order(self._strata, self._draws, seed=self.seed, epoch=epoch)
 
     def test_dataloader(self) -> DataLoader[Any]:
         return self.evaluation_loader("test")
@@ -226,7 +276,7 @@ class BitextData(TrainingData):
         fetch, columns = self._fetch, self.splits[split]
         if fetch is None:
             raise RuntimeError("call tokenize() or embed() before asking for batches")
-        return partial(_labelled_batch, fetch, columns, groups(columns))
+        return partial(_labelled_batch, fetch, columns, groups(columns, self.language_codes))
 
 
 # With `partial` these can be sent to workers that are not forked (macOS, Windows); a lambda cannot.
@@ -251,7 +301,7 @@ def _labelled_batch(
 class TableData(BitextData):
     """Data module over the sentence pairs of tables, whose reader takes these options."""
 
-    root: str
+    root: str | Sequence[str]
     columns: ColumnNames | None  # see `xsent.data.readers.parallel.read_tables`
     source_lang: str | None
     target_lang: str | None

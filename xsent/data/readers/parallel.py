@@ -3,6 +3,7 @@
 A reader takes the ledger of rejected lines and ``data.root``, a folder, a file or a name, and yields sentence pairs.
 """
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import IO, Any, NamedTuple
 from xsent.data.readers.lines import check_aligned, existing_folder, open_bytes
 from xsent.data.readers.rejects import RejectLedger
 from xsent.data.readers.table_columns import ColumnNames, Columns
-from xsent.data.readers.tables import fields_wanted, read_table, record_cells
+from xsent.data.readers.tables import SUFFIXES, fields_wanted, read_table, record_cells
 from xsent.files.archives import ZipMembers
 from xsent.languages import to_iso639_3
 from xsent.text.text_lines import numbered_lines
+
+log = logging.getLogger(__name__)
 
 ROLES = ("source", "target", "origin", "source_lang", "target_lang")
 WIDTHS = (2, 3)
@@ -154,7 +157,7 @@ def _existing_file(root: str) -> Path:
 def _language_files(
     root: str, pattern: str, source_lang: str | None, target_lang: str | None
 ) -> Iterator[tuple[Path, str | None, str | None]]:
-    """Files and their languages: of the name, else the options."""
+    """Files and their languages (ISO 639-3 of the name, else the options); raise ``ValueError`` for an unknown one."""
     path = Path(root)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder; give one with data.root=...")
@@ -163,20 +166,32 @@ def _language_files(
     if path.is_file() and not matches:
         yield path, source_lang, target_lang
         return
-    for option, code in (("source_lang", source_lang), ("target_lang", target_lang)):
-        for file, match in matches.items():
-            if code and to_iso639_3(match[option.removesuffix("_lang")]) != to_iso639_3(code):
-                raise ValueError(
-                    f"{file}: data.{option}={code} contradicts the name of the file; data.columns=[2,1] swaps the sides"
-                )
     if not matches:
         names = [file.name for file in paths if not file.name.startswith(".")][:5]
         raise FileNotFoundError(
             f"{path}: expected files named like en-de.tsv (or .csv, .jsonl), found {', '.join(names) or 'nothing'};"
             f" data.root={path / names[0] if names else 'FILE'} reads one file"
         )
-    for file, match in matches.items():
-        yield file, match["source"], match["target"]
+    tables = [file.name for file in paths if file.name.removesuffix(".gz").endswith(SUFFIXES)]
+    if unread := sorted(set(tables) - {file.name for file in matches}):
+        log.warning("%s: not read, since the name is not like en-de.tsv: %s", path, ", ".join(unread[:5]))
+    files = [_languages_of_name(file, match) for file, match in matches.items()]
+    for file, *codes in files:
+        for option, code, code_of_name in zip(
+            ("source_lang", "target_lang"), (source_lang, target_lang), codes, strict=True
+        ):
+            if code and code_of_name != to_iso639_3(code):
+                raise ValueError(
+                    f"{file}: data.{option}={code} contradicts the name of the file; data.columns=[2,1] swaps the sides"
+                )
+    yield from files
+
+
+def _languages_of_name(file: Path, match: re.Match[str]) -> tuple[Path, str, str]:
+    try:
+        return file, to_iso639_3(match["source"]), to_iso639_3(match["target"])
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}; rename the file") from None
 
 
 def _moses_names(names: Sequence[str], location: Path) -> list[tuple[str, str, re.Match[str]]]:
