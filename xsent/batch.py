@@ -200,5 +200,8 @@ class Embedder(Protocol):
     ) -> Tensor:
         """Cosines (M, N) of texts or vectors."""
 
+    def truncate_dim(self, dim: int) -> None:
+        """Truncate the vectors to their first numbers, in place."""
+
     def digest(self) -> str:
         """Hex digest of all that determines the vectors: weights, tokenizer, pooling, prompt, length."""

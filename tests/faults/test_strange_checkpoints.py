@@ -22,7 +22,7 @@ from xsent.reporting.model_card import about_run, model_card
 from xsent.run import load_config, load_judge
 from xsent.run.config import build
 from xsent.run.config.compose import check_same_config
-from xsent.run.config.registry import KINDS
+from xsent.run.config.registry import KINDS, LANGUAGE_MARKED
 from xsent.run.errors import format_error
 
 SENTENCE = "A dog sleeps."
@@ -89,12 +89,15 @@ def transformer_config(folder: Path, **options: Any) -> dict[str, Any]:
     return {**config, "name": "own", "path": str(folder), "revision": None, "max_length": 32, **options}
 
 
+@pytest.mark.parametrize("marked", [True, False])
 @pytest.mark.parametrize("trusts", [True, False])
 def test_what_a_run_says_never_allows_code_of_its_own(
-    checkpoint: dict[str, Any], tmp_path: Path, canary: Path, trusts: bool
+    checkpoint: dict[str, Any], tmp_path: Path, canary: Path, trusts: bool, marked: bool
 ) -> None:
-    folder = own_code(tmp_path / "own")
-    checkpoint["xsent"]["config"]["encoder"] = transformer_config(folder, trust_remote_code=trusts)
+    encoder = transformer_config(own_code(tmp_path / "own"), trust_remote_code=trusts)
+    if marked:
+        encoder = {"_target_": LANGUAGE_MARKED, "name": "marked", "base": encoder, "alpha": 0.5, "seed": 0}
+    checkpoint["xsent"]["config"]["encoder"] = encoder
     checkpoint["xsent"]["config"]["trust_remote_code"] = trusts
     with pytest.raises(ValueError, match=r"encoder own needs Python code of its own .* allow it: trust_remote_code=tr"):
         xsent.load_encoder(saved(checkpoint, tmp_path))

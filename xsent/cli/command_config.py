@@ -73,6 +73,8 @@ def load_embedder(config: Mapping[str, Any]) -> Embedder:
         embedder = load_encoder(config["encoder"]["source"], device=config["device"], trust_remote_code=trust)
     else:
         embedder = build(config["encoder"], "encoder").to(config["device"])
+    if config.get("dim") is not None:
+        embedder.truncate_dim(config["dim"])
     if config.get("space") is not None:
         check_space(config["space"], embedder.spaces)
     return embedder

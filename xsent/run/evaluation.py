@@ -17,7 +17,7 @@ from omegaconf import DictConfig
 
 from xsent.config_checks import UsageError
 from xsent.run.announce import model_names
-from xsent.run.config.build import build, build_evaluator
+from xsent.run.config.build import build, build_evaluator, truncates
 from xsent.run.config.compose import plain
 from xsent.run.loading import check_source, load_model
 from xsent.run.start import Command, read_record, started, writing
@@ -68,7 +68,8 @@ def _evaluate_run(config: dict[str, Any], model: Any, run: Mapping[str, Any] | N
     evaluator = _build_evaluator(config)
     if model is None and config["ckpt"] is not None:
         trust = config["trust_remote_code"]
-        model, run = load_model(config["ckpt"], device=config["device"], trust_remote_code=trust)
+        dim = config["encoder"]["dim"] if truncates(config["encoder"]) else None
+        model, run = load_model(config["ckpt"], device=config["device"], dim=dim, trust_remote_code=trust)
     elif model is None:
         model = build(config["encoder"], "encoder").to(config["device"])
     _check_same_split(config["evaluator"], run)

@@ -15,7 +15,7 @@ import yaml
 from hydra.utils import get_object
 
 from xsent.catalogue import encoder_names, unknown_encoder
-from xsent.config_checks import check_boolean, check_choice, check_device
+from xsent.config_checks import UsageError, check_boolean, check_choice, check_device
 from xsent.paths import conf_folder
 from xsent.run.config.build import build, check_keys
 from xsent.run.config.checks import check_types
@@ -35,7 +35,9 @@ FORMATS = (
 )
 
 
-def load_encoder(source: str | os.PathLike[str], *, device: str = "cpu", trust_remote_code: bool = False) -> Embedder:
+def load_encoder(
+    source: str | os.PathLike[str], *, device: str = "cpu", dim: int | None = None, trust_remote_code: bool = False
+) -> Embedder:
     """Load an encoder.
 
     Args:
@@ -49,16 +51,19 @@ def load_encoder(source: str | os.PathLike[str], *, device: str = "cpu", trust_r
 
             A folder with the name of an encoder is given as ``./mini``.
         device: of the encoder.
+        dim: truncates the vectors to their first numbers, in all spaces of a run with heads; of length one again if
+            the encoder normalises. Trained with ``recipe.matryoshka``, they lose least. None: all numbers.
         trust_remote_code: whether the model may run Python code of its own, with all your rights; read it first.
             Nothing that a run, a checkpoint or a folder says allows it.
 
     Raises:
         FileNotFoundError: no such encoder, run or checkpoint.
         ValueError: the checkpoint is damaged, its frozen encoder is not that of the training, the run trained none,
-            the folder holds no model that xsent reads, or the model needs code of its own.
+            the vectors have fewer numbers than ``dim``, the folder holds no model that xsent reads, or the model needs
+            code of its own.
         OSError: the model is neither on this machine nor to be had from the hub.
     """
-    model, config = load_model(source, device=device, trust_remote_code=trust_remote_code)
+    model, config = load_model(source, device=device, dim=dim, trust_remote_code=trust_remote_code)
     if not hasattr(model, "encode"):
         kind = "an alignment judge" if config is None else f"a run of {_recipe(config)}"
         raise ValueError(
@@ -122,9 +127,24 @@ def check_judge(path: str | os.PathLike[str], config: Mapping[str, Any]) -> None
 
 
 def load_model(
-    source: str | os.PathLike[str], *, device: str, trust_remote_code: bool = False
+    source: str | os.PathLike[str], *, device: str, dim: int | None = None, trust_remote_code: bool = False
 ) -> tuple[Embedder | PairJudge, dict[str, Any] | None]:
-    """The encoder or pair judge of a source of ``load_encoder``, and the config of its run; None without a run."""
+    """The encoder or pair judge of a source of ``load_encoder``, and the config of its run; None without a run.
+
+    Raises:
+        UsageError: ``dim`` for a judge, or more than the vectors have.
+    """
+    model, config = _load_model(source, device, trust_remote_code)
+    if dim is not None:
+        if not hasattr(model, "truncate_dim"):
+            raise UsageError(f"dim={dim}: {source} judges pairs and has no vectors to truncate")
+        model.truncate_dim(dim)
+    return model, config
+
+
+def _load_model(
+    source: str | os.PathLike[str], device: str, trust_remote_code: bool
+) -> tuple[Embedder | PairJudge, dict[str, Any] | None]:
     check_device(device)
     check_boolean("trust_remote_code", trust_remote_code)
     if isinstance(source, str) and source in encoder_names():
@@ -192,8 +212,13 @@ def _recipe(config: Mapping[str, Any]) -> str:
 
 def _build_encoder(config: Mapping[str, Any], trust_remote_code: bool) -> Any:
     """Build an encoder; the caller decides whether it may run code of its own, whatever its config says."""
+    return build(_with_trust(config, trust_remote_code), "encoder")
+
+
+def _with_trust(config: Mapping[str, Any], trust_remote_code: bool) -> dict[str, Any]:
     trust = {"trust_remote_code": trust_remote_code} if "trust_remote_code" in config else {}
-    return build({**config, **trust}, "encoder")
+    base = {"base": _with_trust(config["base"], trust_remote_code)} if isinstance(config.get("base"), Mapping) else {}
+    return {**config, **trust, **base}
 
 
 @contextmanager

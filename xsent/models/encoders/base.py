@@ -19,7 +19,7 @@ from tqdm import tqdm
 from xsent.batch import Tokens
 from xsent.files.array_file import ArrayFile
 from xsent.models.batching import flatten_ids, hash_tensors, longest_first, reordered_positions, run_batches
-from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder
+from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder, check_dim
 from xsent.similarity import check_finite
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,7 @@ class Encoder(SentenceEmbedder, DeclaredModule):
 
     name: str
     dim: int  # size D of a sentence embedding
+    normalize: bool  # whether vectors have length one
     # Ids after which a sentence is truncated; None: no limit. Dataclasses redefine it with `field()`: no default.
     max_length: int | None = None
     padding_id: int = 0  # fills up a batch of ids; its value never changes a result
@@ -83,6 +84,15 @@ class Encoder(SentenceEmbedder, DeclaredModule):
             ValueError: encoders of this class have no file format.
         """
         raise ValueError(f"{type(self).__name__} has no file format; a checkpoint keeps its weights")
+
+    def truncate_dim(self, dim: int) -> None:
+        check_dim(self.name, dim, self.dim)
+        if dim < self.dim:
+            self._truncate_dim(dim)
+            self.dim = dim
+
+    def _truncate_dim(self, dim: int) -> None:
+        raise ValueError(f"{self.name}: the vectors of {type(self).__name__} cannot be truncated")
 
     def truncated(self, sentences: Sequence[str]) -> NDArray[np.bool_]:
         """Which sentences exceed ``max_length``: (N,) bool."""

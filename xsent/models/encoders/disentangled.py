@@ -14,8 +14,8 @@ from xsent.batch import Parts, Precision
 from xsent.files.array_file import ArrayFile
 from xsent.models.batching import hash_tensors
 from xsent.models.encoders.base import Encoder
-from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder
-from xsent.similarity import check_finite
+from xsent.models.encoders.embedder import EncodeOptions, SentenceEmbedder, check_dim
+from xsent.similarity import check_finite, unit
 
 SPACES = ("original", "meaning", "language")
 CHUNK = 16_384  # rows that pass the heads together
@@ -51,6 +51,10 @@ def mlp(dim: int, hidden: Sequence[int]) -> nn.Module:
     return layers[0] if len(layers) == 1 else nn.Sequential(*layers)
 
 
+def _last_linear(head: nn.Module) -> nn.Linear:
+    return [layer for layer in head.modules() if isinstance(layer, nn.Linear)][-1]
+
+
 @dataclass(frozen=True, eq=False)
 class DisentangledEncoder(SentenceEmbedder):
     """Encodes sentences in one of three spaces."""
@@ -60,18 +64,37 @@ class DisentangledEncoder(SentenceEmbedder):
     encoder: Encoder  # gives the original vectors (N, D)
     heads: DisentanglingHeads  # give the meaning and the language vectors
 
+    @property
+    def dim(self) -> int:
+        """Size of the vectors in all spaces."""
+        return int(_last_linear(self.heads.meaning).out_features)
+
+    def truncate_dim(self, dim: int) -> None:
+        check_dim(self.encoder.name, dim, self.dim)
+        for head in (self.heads.meaning, self.heads.language):
+            linear = _last_linear(head)
+            linear.weight.data, linear.bias.data = linear.weight.data[:dim].clone(), linear.bias.data[:dim].clone()
+            linear.out_features = dim
+
     def embed(self, sentences: Sequence[str], *, show_progress: bool = False) -> dict[str, Tensor]:
         """Vectors (N, D) float32 in all three spaces; each sentence is encoded once."""
         original = self.encoder.encode(sentences, show_progress=show_progress)
-        return split_spaces(original, self.heads, self.encoder.name, sentences)
+        return self._split(original, sentences)
+
+    def _split(self, original: Tensor, sentences: Sequence[str]) -> dict[str, Tensor]:
+        spaces = split_spaces(original, self.heads, self.encoder.name, sentences)
+        if self.dim == original.size(1):
+            return spaces
+        truncated = {space: vectors[:, : self.dim] for space, vectors in spaces.items()}
+        return truncated | ({"original": unit(truncated["original"])} if self.encoder.normalize else {})
 
     def _encode(self, sentences: Sequence[str], space: str, options: EncodeOptions) -> NDArray[Any] | ArrayFile:
-        result = options.allocate(len(sentences), self.encoder.dim)
+        result = options.allocate(len(sentences), self.dim)
         computed: Precision = "bfloat16" if options.precision == "bfloat16" else "float32"
         original = self.encoder.encode(
             sentences, batch_size=options.batch_size, show_progress=options.show_progress, precision=computed
         )
-        result[:] = options.finish(split_spaces(original, self.heads, self.encoder.name, sentences)[space])
+        result[:] = options.finish(self._split(original, sentences)[space])
         return result
 
     def _networks(self) -> Sequence[nn.Module]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from xsent.batch import Precision
-from xsent.config_checks import check_choice, check_device, check_integer, check_space
+from xsent.config_checks import UsageError, check_choice, check_device, check_integer, check_space
 from xsent.files.array_file import ArrayFile
 from xsent.files.atomic import atomic_path
 from xsent.similarity import check_finite, cos_sim, encoder_name, unit
@@ -48,6 +48,14 @@ class SentenceEmbedder(ABC):
     """Base class of all encoders and of runs with heads."""
 
     spaces: tuple[str, ...] = ("original",)  # of the vectors; the first is that of ``encode``
+
+    @abstractmethod
+    def truncate_dim(self, dim: int) -> None:
+        """Truncate the vectors to their first numbers, in place; of length one again if they had it.
+
+        Raises:
+            UsageError: fewer than 1 or more than the vectors have.
+        """
 
     def encode(
         self,
@@ -143,6 +151,12 @@ class SentenceEmbedder(ABC):
     @abstractmethod
     def _networks(self) -> Sequence[nn.Module]:
         """What computes the vectors."""
+
+
+def check_dim(name: str, dim: int, largest: int) -> None:
+    """Raise ``UsageError`` unless the vectors of this encoder can be truncated to the size."""
+    if not isinstance(dim, int) or isinstance(dim, bool) or not 1 <= dim <= largest:
+        raise UsageError(f"dim={dim}: expected 1 to {largest}, the size of the vectors of {name}")
 
 
 def quantise(vectors: Tensor) -> Tensor:

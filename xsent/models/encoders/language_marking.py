@@ -34,6 +34,8 @@ class LanguageMarkedEncoder(Encoder):
         ValueError: ``alpha`` is not a positive number.
     """
 
+    normalize = True
+
     name: str
     base: Encoder
     alpha: float

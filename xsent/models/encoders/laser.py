@@ -54,7 +54,7 @@ class LaserEncoder(Encoder):
             bidirectional=params["bidirectional"],
             batch_first=True,
         )
-        self.dim = params["hidden_size"] * (2 if params["bidirectional"] else 1)
+        self.dim = self._full_dim = params["hidden_size"] * (2 if params["bidirectional"] else 1)
 
     @classmethod
     def load(cls, *, name: str, path: str | None, max_length: int | None, normalize: bool) -> Self:
@@ -94,6 +94,9 @@ class LaserEncoder(Encoder):
             raise ValueError(f"{weights_file}: not a LASER2 encoder: {error}") from error
         return encoder.eval()
 
+    def _truncate_dim(self, dim: int) -> None:
+        """Do nothing: ``forward`` truncates to ``dim``."""
+
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         texts = [normalize_laser(sentence) for sentence in sentences]
         limit = None if self.max_length is None else self.max_length - 1
@@ -108,7 +111,8 @@ class LaserEncoder(Encoder):
         return content.hexdigest()
 
     def settings(self) -> dict[str, object]:
-        return {"class": "LaserEncoder", "pooling": "max", "normalize": self.normalize}
+        settings: dict[str, object] = {"class": "LaserEncoder", "pooling": "max", "normalize": self.normalize}
+        return settings if self.dim == self._full_dim else settings | {"dim": self.dim}
 
     def forward(self, tokens: Tokens) -> Tensor:
         mask = tokens.attention_mask
@@ -118,7 +122,7 @@ class LaserEncoder(Encoder):
         lengths = mask.sum(dim=1).clamp(min=1).cpu()
         packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=mask.size(1))
-        vectors = max_pool(states.float(), mask)
+        vectors = max_pool(states.float(), mask)[:, : self.dim]
         return unit(vectors) if self.normalize else vectors
 
 

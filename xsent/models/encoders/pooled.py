@@ -10,6 +10,7 @@ from transformers import PreTrainedModel
 
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.laser_normalization import normalize_laser
+from xsent.models.encoders.sentence_transformers_folder import Truncate
 from xsent.models.pooling import POOLING
 from xsent.similarity import unit
 
@@ -43,6 +44,14 @@ class PooledEncoder(Encoder):
         linear = [layer for layer in self.projection if isinstance(layer, nn.Linear)]
         self.dim = linear[-1].out_features if linear else self.transformer.config.hidden_size * len(self.pooling)
 
+    def _truncate_dim(self, dim: int) -> None:
+        self.projection.append(Truncate(self.dim, dim))
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether ``truncate_dim`` has shortened the vectors."""
+        return any(isinstance(layer, Truncate) for layer in self.projection)
+
     def set_preprocessing(self, preprocessing: str) -> None:
         """Normalise every sentence, but not the prompt, with a function of ``PREPROCESSING``."""
         if preprocessing not in PREPROCESSING:
@@ -73,6 +82,11 @@ class PooledEncoder(Encoder):
             raise ValueError(f"projection.pooling={pooling}: expected one of {', '.join(PROJECTED_POOLINGS)}")
         if dim < 1:
             raise ValueError(f"vectors of size {dim}: expected 1 or more")
+        if self.is_truncated:
+            raise ValueError(
+                f"encoder.dim={self.dim}: recipe.projection gives the vectors the teacher's size, {dim}; truncate the"
+                " trained encoder, or set recipe.projection=null"
+            )
         size = self.transformer.config.hidden_size
         weight = torch.randn(dim, size, generator=torch.Generator().manual_seed(seed)) * size**-0.5
         # On the device "meta" the layer's own initialisation draws nothing from the run's random numbers.

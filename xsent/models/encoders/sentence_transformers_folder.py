@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -106,15 +107,38 @@ class Normalize(nn.Module):
         return unit(vectors)
 
 
+class Truncate(nn.Module):
+    """The first ``dim`` of ``size`` numbers; in a folder a Dense module, as the format has no such one."""
+
+    def __init__(self, size: int, dim: int) -> None:
+        super().__init__()
+        self.size, self.dim = size, dim
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(B, size) -> (B, dim)."""
+        return vectors[:, : self.dim]
+
+    def extra_repr(self) -> str:
+        """Both sizes, for the digest of an encoder."""
+        return f"{self.size}, {self.dim}"
+
+    def dense(self) -> nn.Linear:
+        """The linear layer that does the same."""
+        linear = nn.Linear(self.size, self.dim, bias=False, device="meta")
+        linear.weight = nn.Parameter(torch.eye(self.dim, self.size))
+        return linear
+
+
 def fits_folder(projection: nn.Sequential) -> bool:
     """Whether ``FolderWriter`` can write a projection so that ``read_folder`` builds the same one.
 
-    Each layer must be a ``Normalize`` or a linear map, alone or followed by one of ``ACTIVATIONS`` without options.
+    Each layer must be a ``Normalize``, a ``Truncate`` or a linear map, alone or followed by one of ``ACTIVATIONS``
+    without options.
     """
     previous: nn.Module | None = None
     for layer in projection:
         plain = type(layer).__name__ in ACTIVATIONS and repr(layer) == repr(type(layer)())
-        if not isinstance(layer, nn.Linear | Normalize) and not (plain and isinstance(previous, nn.Linear)):
+        if not isinstance(layer, nn.Linear | Normalize | Truncate) and not (plain and isinstance(previous, nn.Linear)):
             return False
         previous = layer
     return True
@@ -151,7 +175,7 @@ class FolderWriter:
         _write_json(self._next_folder("Pooling") / "config.json", options)
 
     def add_layers(self, layers: nn.Sequential) -> None:
-        """Add normalisations and linear layers, each with or without an activation (``fits_folder``)."""
+        """Add normalisations, truncations and linear layers, each with or without an activation (``fits_folder``)."""
         assert fits_folder(layers)
         remaining = list(layers)
         while remaining:
@@ -159,8 +183,11 @@ class FolderWriter:
             if isinstance(linear, Normalize):
                 self.add_normalize()
                 continue
+            if isinstance(linear, Truncate):
+                self.add_dense(linear.dense(), nn.Identity(), SENTENCES)
+                continue
             assert isinstance(linear, nn.Linear)
-            is_last = not remaining or isinstance(remaining[0], nn.Linear | Normalize)
+            is_last = not remaining or isinstance(remaining[0], nn.Linear | Normalize | Truncate)
             self.add_dense(linear, nn.Identity() if is_last else remaining.pop(0), SENTENCES)
 
     def add_dense(self, linear: nn.Linear, activation: nn.Module, feature: str) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from xsent.batch import Tokens
 from xsent.models.encoders.base import Encoder
-from xsent.models.encoders.sentence_transformers_folder import read_static_modules
+from xsent.models.encoders.sentence_transformers_folder import Normalize, Truncate, read_static_modules
 from xsent.models.encoders.vector_table import VectorTable
 from xsent.models.model_files import check_sums, read_weights
 
@@ -37,6 +37,7 @@ class StaticEmbeddingEncoder(Encoder):
         self.vectors = nn.Parameter(self.table)
         linear = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
         self.dim = linear[-1].out_features if linear else self.table.size(1)
+        self.normalize = len(self.layers) > 0 and isinstance(self.layers[-1], Normalize)
         self.max_length = (self.tokenizer.truncation or {}).get("max_length")
 
     @classmethod
@@ -63,6 +64,14 @@ class StaticEmbeddingEncoder(Encoder):
                 f" found a table of shape {tuple(tables[0].shape)}"
             )
         return cls(name=name, tokenizer=tokenizer, table=tables[0], layers=layers).eval()
+
+    def _truncate_dim(self, dim: int) -> None:
+        if self.dim == self.vectors.size(1) and all(isinstance(layer, Normalize) for layer in self.layers):
+            self.vectors.data = self.vectors.data[:, :dim].clone()
+            return
+        self.layers.append(Truncate(self.dim, dim))
+        if self.normalize:
+            self.layers.append(Normalize())
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         encodings = self.tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False)

@@ -22,6 +22,7 @@ class VectorTable(Encoder):
     """Normalised mean of the vectors of a sentence's ids, in any order."""
 
     can_save = True
+    normalize = True
     pads = False
     cpu_token_budget = gpu_token_budget = 131_072  # no matrix products, no padding: large batches cost nothing
 
@@ -41,6 +42,9 @@ class VectorTable(Encoder):
         # The sum has the direction of the mean, and its kernel is ten times as fast. An empty sentence keeps the
         # vector 0, also under `unit`.
         return unit(F.embedding_bag(ids, self.vectors, lengths.cumsum(0) - lengths, mode="sum").float())
+
+    def _truncate_dim(self, dim: int) -> None:
+        self.vectors.data = self.vectors.data[:, :dim].clone()
 
     @property
     def word_vectors(self) -> nn.Parameter:

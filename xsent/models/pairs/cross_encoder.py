@@ -173,6 +173,8 @@ def _check_options(base: SentenceEncoder, pooling: str, max_length: int, segment
             f"encoder {getattr(base, 'name', base)}: a cross-encoder needs a transformer, such as encoder=mbert or"
             " encoder=xlmr; recipe/divergence/judge=alignment needs none"
         )
+    if base.is_truncated:
+        raise ValueError(f"encoder.dim={base.dim}: a cross-encoder reads tokens, not the vectors that it truncates")
     if getattr(base.tokenizer, "backend_tokenizer", None) is None:
         raise ValueError(f"encoder {base.name}: tagging words needs a Rust (fast) tokenizer")
     for option, value, choices in [("pooling", pooling, POOLINGS), ("segment_ids", segment_ids, SEGMENT_IDS)]:

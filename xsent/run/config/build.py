@@ -12,7 +12,7 @@ from hydra.utils import get_object
 from xsent.config_checks import UsageError, suggestion
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
-from xsent.run.config.registry import LANGUAGE_MARKED, check_targets
+from xsent.run.config.registry import ENCODERS, LANGUAGE_MARKED, check_targets
 
 if TYPE_CHECKING:
     from xsent.data.modules.base import TrainingData
@@ -62,7 +62,23 @@ def _construct(node: Any) -> Any:
     if "_target_" not in node:
         return values
     target = get_object(node["_target_"])
-    return partial(target, **values) if node.get("_partial_") else target(**values)
+    if node.get("_partial_"):
+        return partial(target, **values)
+    dim = values.pop("dim") if truncates(node) else None
+    built = target(**values)
+    if dim is not None:
+        built.truncate_dim(dim)
+    return built
+
+
+def truncates(node: Mapping[str, Any]) -> bool:
+    """Whether the config of an encoder has a ``dim`` to truncate its vectors to.
+
+    ``dim`` of an encoder to train is an option of its class: the size of its new vectors.
+    """
+    if "dim" not in node or node.get("_target_") not in ENCODERS or node.get("_partial_"):
+        return False
+    return "dim" not in inspect.signature(get_object(node["_target_"])).parameters
 
 
 def check_keys(config: Mapping[str, Any]) -> None:
@@ -80,7 +96,7 @@ def check_keys(config: Mapping[str, Any]) -> None:
         settable = keyword_only if node.get("_partial_") else parameters
         required = {name for name, value in settable.items() if value.default is value.empty}
         missing = sorted(required - keys - PASSED_BY_CALLERS)
-        if surplus := sorted(keys - parameters.keys()):
+        if surplus := sorted(keys - parameters.keys() - ({"dim"} if truncates(node) else set())):
             expected = f", expected one of {', '.join(sorted(keyword_only or parameters))}"
             message = f"{key_path}.{surplus[0]}: {target} has no option {surplus[0]}"
             message += suggestion(surplus[0], parameters) or expected

@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 from xsent.config_checks import UsageError, check_boolean, check_choice, check_integer, check_number, suggestion
 from xsent.paths import conf_folder
 from xsent.reporting.secrets import redact
-from xsent.run.config.build import check_keys
+from xsent.run.config.build import check_keys, truncates
 from xsent.run.config.checks import check_types
 from xsent.run.config.override_errors import explain_override_error, explain_value_error
 from xsent.run.config.overrides import check_overrides, hydra_context
@@ -175,6 +175,17 @@ def _mark_languages(config: dict[str, Any]) -> None:
         config["encoder"] = {"_target_": LANGUAGE_MARKED, "name": name, "base": encoder, **options}
 
 
+def _check_dim(config: dict[str, Any]) -> None:
+    """Remove ``encoder.dim: null``, the default: no truncation."""
+    encoder = config.get("encoder")
+    if not isinstance(encoder, dict) or not truncates(encoder):
+        return
+    if encoder["dim"] is None:
+        del encoder["dim"]
+    else:
+        check_integer("encoder.dim", encoder["dim"], minimum=1)
+
+
 def marked_name(encoder: str, alpha: float | None) -> str:
     """Name of an encoder with synthetic marks of languages, or without (0 or None)."""
     return f"{encoder}+synthetic-marking-{alpha:g}" if alpha else encoder
@@ -194,7 +205,7 @@ def _check_ranges(config: Mapping[str, Any]) -> None:
 
 
 def name_models(config: dict[str, Any]) -> None:
-    """Replace the name of a model by its config as a partial, and an encoder by its marked version if it has marks.
+    """Complete the configs of models: of an encoder with marks of languages or a size, and of models given by name.
 
     Models are ``teacher`` of a recipe or an evaluator (an encoder) and ``translator`` of an evaluator's ``pivot``.
     ``teacher_path`` and ``translator_path`` become the model's ``path``. A complete config of a model is kept.
@@ -202,6 +213,7 @@ def name_models(config: dict[str, Any]) -> None:
     Raises:
         ValueError: there is no such model, or it has no path.
     """
+    _check_dim(config)
     _mark_languages(config)
     recipe, evaluator = config.get("recipe") or {}, config.get("evaluator") or {}
     evaluators = [evaluator, *(member for member in evaluator.get("members", {}).values() if member)]
