@@ -175,9 +175,9 @@ def shares(sentences: int) -> None:
 
         def epoch() -> None:
             for batch in batches:
-                mask = batch.noisy.attention_mask.bool()
+                mask = batch.target.attention_mask.bool()
                 with torch.autocast("cpu", dtype=torch.bfloat16):
-                    vectors = embed_chunked(encoder, batch.noisy.input_ids[mask], mask.sum(dim=1), chunk_size=None)
+                    vectors = embed_chunked(encoder, batch.target.input_ids[mask], mask.sum(dim=1), chunk_size=None)
                 loss = recipe.loss(vectors, batch.teacher, rows=slice(0, len(vectors)))
                 optimizer.zero_grad()
                 loss.backward()

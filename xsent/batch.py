@@ -43,12 +43,12 @@ class EmbeddedBatch(NamedTuple):
 
 
 class DistillationBatch(NamedTuple):
-    """B sentences, their noisy versions and the teacher's vectors of the clean ones."""
+    """B pairs, of translations or of a clean and a noisy sentence, and the teacher's vectors of the source side."""
 
-    standard: Tokens
-    noisy: Tokens
-    teacher: Tensor  # (B, D of the teacher) float32, of the standard sentences
-    pairs: Pairs  # source and target are standard and noisy, of one language
+    source: Tokens  # in the teacher's language, clean
+    target: Tokens
+    teacher: Tensor  # (B, D of the teacher) float32, of the source sentences
+    pairs: Pairs
 
 
 class RankingBatch(NamedTuple):

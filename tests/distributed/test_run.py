@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.child_processes import run_ranks
+from tests.distributed.test_gradient_cache import without_dropout
 from tests.helpers import config, state_of, toy_bitext, toy_labelled, toy_overrides, toy_sentences, train_as_command
 from xsent.run import train
 
@@ -27,6 +28,11 @@ RECIPES = {
         " recipe.projection=null recipe.preprocessing=none recipe.weights.clean=0.5"
         " recipe.optimizer.lr=0.001 recipe.scheduler.warmup_steps=1"
     ),
+    # The ranking looks at other devices' teacher vectors; word embeddings alone for three of eight steps.
+    "transfer": (
+        "recipe=transfer recipe.teacher=micro encoder=mbert encoder.max_length=null encoder.projection=256"
+        " recipe.weights.ranking=0.5 recipe.unfreeze_step=3 recipe.embedding_lr=0.01 recipe.optimizer.lr=0.001"
+    ),
 }
 DATA = {
     "rolaser": "data.global_batch_size=32 data.valid_share=0.1 data.test_share=0.1 pictures=null logger=none",
@@ -44,6 +50,8 @@ def overrides_of(recipe: str, trainer: str, tmp_path: Path) -> list[str]:
         data = toy_overrides(toy_bitext(tmp_path / "data", pairs=150))
     options = [f"trainer={trainer}", "trainer.max_epochs=2", "trainer.enable_progress_bar=false"]
     optimizer = [SGD] if recipe in ("labse", "paraphrase") else []
+    if recipe == "transfer":
+        optimizer = [f"encoder.path={without_dropout(tmp_path / 'bert')}"]
     return [*data, *RECIPES[recipe].split(), *optimizer, *options, f"cache_dir={tmp_path / 'cache'}"]
 
 

@@ -74,6 +74,7 @@ CHOICES = {  # by what is chosen of a group
     ],
     **{f"search={path.stem}": ["search.n_trials=2"] for path in SEARCHES},
 }
+TEACHER_SIZES = ("encoder.dim=384", "encoder.projection=384")  # that of minilm's vectors; those of its stand-in have 16
 STUDY = {  # by recipe, of a study's grid one objective; its encoders stay
     "oracle": ["recipe/oracle/objective=meat_oracle"],
     "divergence": ["recipe/divergence/sampling=ranking", "recipe/divergence/objective=margin_tags", "seed=1"],
@@ -117,7 +118,8 @@ def appended(words: Sequence[str], store: Store) -> list[str]:
     extra = _to_models(words, choice, store)
     if words[1] == "train.py":
         extra += [*_to_training(choice, store), *_to_grid(words)]
-    return extra + [value for group, name in choice.groups.items() for value in CHOICES.get(f"{group}={name}", [])]
+    extra += [value for group, name in choice.groups.items() for value in CHOICES.get(f"{group}={name}", [])]
+    return extra + [word.replace("384", "16") for word in words if word in TEACHER_SIZES]
 
 
 def _overrides(words: Sequence[str]) -> list[tuple[str, str | None]]:

@@ -52,6 +52,10 @@ RECIPES = {
         " data.global_batch_size=12 data.valid_share=0.2 data.test_share=0.2 data.redraw=true"
         " recipe.scheduler.warmup_steps=2"
     ),
+    "transfer": (
+        f"recipe=transfer recipe.teacher=micro encoder.projection=256 {BITEXT} recipe.weights.ranking=0.5"
+        " recipe.unfreeze_step=3 recipe.embedding_lr=0.001"
+    ),
     "divergence": (
         "recipe=divergence data.root={data}/divergences.jsonl data.train_seeds=8 data.valid_seeds=4 data.test_seeds=4"
         " data.global_batch_size=8 recipe/divergence/judge=cross_encoder recipe.judge.max_length=32 evaluator=none"

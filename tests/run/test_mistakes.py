@@ -27,7 +27,7 @@ TRAIN = [
     Mistake("", "expected recipe=NAME, found none; one of divergence, dream, labse, meat, oracle"),
     Mistake(
         "recipe=orcale",
-        "recipe=orcale: expected one of divergence, dream, labse, meat, oracle, paraphrase, rolaser; ",
+        "recipe=orcale: expected one of divergence, dream, labse, meat, oracle, paraphrase, rolaser, transfer; ",
     ),
     Mistake("oracle", "oracle: expected NAME=VALUE"),
     Mistake("--recipe=oracle", "--recipe=oracle: no such option, values are set without dashes: recipe=VALUE"),

@@ -59,6 +59,22 @@ def freeze(encoder: Encoder, *, embeddings: str, layers: int) -> None:
     log.info("%s: %s of %s parameters are frozen", encoder.name, *(f"{count:,}" for count in counts))
 
 
+def body_parameters(encoder: Encoder) -> list[nn.Parameter]:
+    """The trained parameters of an encoder's transformer, word embeddings left out; layers on top of it are no part.
+
+    Raises:
+        ValueError: the encoder has no transformer, or one without trained parameters.
+    """
+    transformer = getattr(encoder, "transformer", None)
+    parameters = [] if transformer is None else [weight for weight in transformer.parameters() if weight.requires_grad]
+    body = [weight for weight in parameters if weight is not encoder.word_vectors]
+    if not body:
+        raise ValueError(
+            f"recipe.unfreeze_step: encoder {encoder.name} has no trained part besides its word embeddings; set it to 0"
+        )
+    return body
+
+
 def frozen_names(encoder: Encoder) -> set[str]:
     """Names of the frozen weights in ``state_dict``; a shared table appears under each of its names."""
     parameters = encoder.named_parameters(remove_duplicate=False)

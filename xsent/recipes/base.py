@@ -21,7 +21,7 @@ from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, gather_rows, rank, world_size
 from xsent.evaluation.evaluator import Evaluation, Evaluator, add_space, as_pair_evaluator, score_spaces
 
-OptimizerFactory = Callable[[Iterable[Tensor]], Optimizer]
+OptimizerFactory = Callable[[Iterable[Any]], Optimizer]  # of parameters, or of groups of them
 SchedulerFactory = Callable[..., LRScheduler]  # (optimizer, total_steps=...)
 
 D = TypeVar("D", bound=TrainingData)
@@ -148,8 +148,12 @@ class Recipe(pl.LightningModule, ABC, Generic[D]):
         """Parameters of the main optimizer."""
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
 
+    def parameter_groups(self) -> list[Any]:
+        """What the main optimizer gets: parameters, or groups of them as dicts with options of their own."""
+        return self.trainable_parameters()
+
     def configure_optimizers(self) -> Any:
-        optimizer = self.optimizer(self.trainable_parameters())
+        optimizer = self.optimizer(self.parameter_groups())
         if self.scheduler is None:
             return optimizer
         scheduler = self.scheduler(optimizer, total_steps=self.total_steps)

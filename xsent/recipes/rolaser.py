@@ -3,7 +3,7 @@
 Nishimwe, Sagot, Bawden 2024.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -14,10 +14,11 @@ from xsent.batch import DistillationBatch
 from xsent.data.modules.ugc import UgcData
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_rows, gather_uneven_rows, rank
-from xsent.losses import Distillation, check_weights, weighted_sum
+from xsent.losses import weighted_sum
 from xsent.models.encoders.base import Encoder
 from xsent.models.encoders.pooled import PROJECTED_POOLINGS, PooledEncoder
-from xsent.recipes.encoder_recipe import PREFIX, EncoderRecipe
+from xsent.recipes.distillation import DistillationRecipe
+from xsent.recipes.encoder_recipe import PREFIX
 
 PROJECTION = PREFIX + "token_projection.weight"
 
@@ -30,11 +31,8 @@ class DistillationTerms(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RolaserRecipe(EncoderRecipe[UgcData]):
+class RolaserRecipe(DistillationRecipe[UgcData]):
     """Trains a student to map a noisy sentence to the frozen teacher's vector of the clean sentence.
-
-    The teacher embeds every clean sentence once before training and is then released. A checkpoint stores its digest
-    but no weights: a run can be resumed only with the same teacher, and used without it.
 
     Raises:
         ValueError: an option that the student does not support, or weights of other terms.
@@ -45,25 +43,16 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
     """
 
     data_class = UgcData
+    term_names = DistillationTerms
 
-    teacher: Callable[[], Encoder]  # loads the teacher; `encoder` is the student
     # `pooling` (`max` or `mean`): the student's token embeddings are mapped to the size of the teacher's vectors,
     # without bias, then pooled; None compares the student's vectors as they are.
     projection: Mapping[str, str] | None
     preprocessing: str  # of the student's text, `laser` or `none`
-    loss: Distillation
-    weights: Mapping[str, float]  # `clean: 0` in the paper, because some noisy sentences have no noise
     seed: int  # of the projection's first weights
-    _teacher_digest: str = field(init=False, default="")
-    _resumed_teacher: str | None = field(init=False, default=None)  # digest of the teacher of the run to resume
     _is_projected: bool = field(init=False, default=False)
 
     def __post_init__(self, freeze: Mapping[str, Any]) -> None:
-        check_weights(DistillationTerms, self.weights)
-        if min(self.weights.values()) < 0 or not any(self.weights.values()):
-            raise ValueError(
-                f"recipe.weights={dict(self.weights)}: expected numbers of 0 and more, one of them above 0"
-            )
         _check_student(self.encoder, self.projection, self.preprocessing)
         super().__post_init__(freeze)
         if isinstance(self.encoder, PooledEncoder):
@@ -74,9 +63,7 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
         return self.micro_batch_size  # the standard side is encoded only if it has a weight
 
     def prepare(self, data: UgcData, store: EmbeddingStore) -> None:
-        teacher = self.teacher().to(self.encoder.device)
-        self._teacher_digest = teacher.digest()
-        self._check_teacher(self._resumed_teacher)
+        teacher = self.load_teacher()
         if self.projection is not None:
             self._project(teacher.dim)
         elif teacher.dim != self.encoder.dim:
@@ -100,7 +87,7 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
     def training_step(self, batch: DistillationBatch, batch_idx: int) -> Tensor:
         teacher, size = gather_rows(batch.teacher), len(batch.teacher)
         rows = slice(rank() * size, (rank() + 1) * size)
-        sides = {"noisy": batch.noisy, "clean": batch.standard}
+        sides = {"noisy": batch.target, "clean": batch.source}
         weighted = [name for name in sides if self.weights[name]]
         vectors = self.embed_sides(*(sides[name] for name in weighted))
         terms = DistillationTerms(*(teacher.new_zeros(()) for _ in sides))._replace(
@@ -110,7 +97,7 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
 
     @torch.no_grad()
     def validation_step(self, batch: DistillationBatch, batch_idx: int) -> None:
-        vectors = (gather_uneven_rows(side) for side in (*self.embed_sides(batch.standard, batch.noisy), batch.teacher))
+        vectors = (gather_uneven_rows(side) for side in (*self.embed_sides(batch.source, batch.target), batch.teacher))
         standard, noisy, teacher = (side.float() for side in vectors)
         measure, rows = replace(self.loss, reduction="sum_over_dim"), slice(0, len(teacher))
         of_standard, of_noisy = (measure(side, teacher, rows=rows) for side in (standard, noisy))
@@ -132,25 +119,6 @@ class RolaserRecipe(EncoderRecipe[UgcData]):
             encoder.set_preprocessing(preprocessing)
             if projection is not None:
                 encoder.project_tokens(len(state_dict[PROJECTION]), pooling=projection["pooling"], seed=options["seed"])
-
-    def prepare_resume(self, state: Mapping[str, Any]) -> None:
-        super().prepare_resume(state)
-        self._resumed_teacher = state["teacher"]
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_save_checkpoint(checkpoint)
-        checkpoint["xsent"]["teacher"] = self._teacher_digest
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self._check_teacher(checkpoint["xsent"]["teacher"])
-        super().on_load_checkpoint(checkpoint)
-
-    def _check_teacher(self, digest: str | None) -> None:
-        if digest is not None and digest != self._teacher_digest:
-            raise ValueError(
-                f"the run to resume had a teacher with digest {digest[:16]}, this one has"
-                f" {self._teacher_digest[:16]}: other weights, tokenizer, pooling, prompt or length"
-            )
 
 
 def _check_student(encoder: Encoder, projection: Mapping[str, str] | None, preprocessing: str) -> None:

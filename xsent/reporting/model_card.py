@@ -23,6 +23,7 @@ RECIPES = {
     "LabseRecipe": "Translation ranking (Feng et al. 2022, arXiv:2007.01852; Yang et al. 2019, arXiv:1902.08564)",
     "DisentanglingRecipe": "Meaning and language separated by heads on a frozen encoder (Ki, Park, Kim 2024)",
     "ParaphraseRecipe": "Paraphrase identification with hard negatives (Fedorova and Musatow 2024)",
+    "TransferRecipe": "Multilingual distillation (Reimers and Gurevych 2020, arXiv:2004.09813)",
     "RolaserRecipe": "Robustness to user-generated text by distillation (Nishimwe, Sagot, Bawden 2024)",
 }
 LANGUAGE_PAIR = re.compile(r"([a-z]{3})-([a-z]{3})")  # in the name of a metric

@@ -10,7 +10,7 @@ import torch
 
 from tests.data.modules.letters import Letters
 from tests.helpers import existing
-from xsent.batch import EmbeddedBatch, ParallelBatch, Tokens
+from xsent.batch import DistillationBatch, EmbeddedBatch, ParallelBatch, Tokens
 from xsent.config_checks import UsageError
 from xsent.data.modules import base as training_data
 from xsent.data.modules.bitext import BitextData
@@ -143,6 +143,55 @@ def test_pairs_that_share_a_sentence_are_one_group_in_the_batch(tmp_path: Path) 
         names = np.array([sources[row] for row in batch.pairs.row])
         same_sentence = torch.from_numpy(names[:, None] == names[None])
         assert torch.equal(batch.pairs.group[:, None] == batch.pairs.group[None], same_sentence)
+
+
+def test_distillation_batches_have_the_pivot_as_source_and_its_vectors(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # English is the source, the target or no side; the last two are the pairs of one sentence and its translations.
+    pairs = [
+        pair
+        for i in range(100)
+        for pair in (
+            SentencePair(f"number {i}", f"deu {i}", "eng", "deu", "", "f", i),
+            SentencePair(f"fra {i}", f"number {i}", "fra", "eng", "", "f", i),
+            SentencePair(f"fra {i}", f"spa {i}", "fra", "spa", "", "f", i),
+        )
+    ]
+    data = read(pairs, cache_dir=str(tmp_path))
+    test_pairs = data.sentences("test")
+    without_pivot = sum(lang == "spa" for split in ("train", "valid") for lang in data.sentences(split)[3])
+    total = data.size("train") + data.size("valid")
+    data.keep_pivot("eng")
+    assert f"{without_pivot} of {total} pairs have no side in eng" in caplog.text
+    assert f"left out: fra-spa {without_pivot}" in caplog.text
+    data.distill(Letters(), Letters(), EmbeddingStore(tmp_path))
+    assert data.size("train") + data.size("valid") == total - without_pivot
+    assert data.sentences("test") == test_pairs
+    english = data.language_codes.index("eng")
+    batch = data.batches("train")(np.arange(data.size("train")), 0)
+    assert isinstance(batch, DistillationBatch)
+    assert set(batch.pairs.source_lang.tolist()) == {english}
+    for row, number in enumerate(batch.pairs.row.tolist()):
+        source, target = sentence(batch.source, row), sentence(batch.target, row)
+        assert (source, target) == tuple(side[number] for side in data.sentences("train")[:2])
+        assert source.split()[1] == target.split()[1]
+        assert source.startswith("number")
+        assert batch.teacher[row].tolist() == [len(source), ord(source[-1])]
+
+
+def test_pairs_that_the_teacher_has_no_vector_for_are_left_out(tmp_path: Path) -> None:
+    class Blind(Letters):
+        def encode(self, sentences: Sequence[str], *, show_progress: bool = False, out: Path | None = None) -> Any:
+            vectors = super().encode(sentences) * torch.tensor([["7" not in sentence] for sentence in sentences])
+            np.save(out, vectors.numpy())  # type: ignore[arg-type]
+
+    data = read(cache_dir=str(tmp_path))
+    data.keep_pivot("eng")
+    sources = [data.sentences(split)[0] for split in ("train", "valid")]
+    data.distill(Letters(), Blind(), EmbeddingStore(tmp_path))
+    for split, before in zip(("train", "valid"), sources, strict=True):
+        assert data.sentences(split)[0] == [text for text in before if "7" not in text]
 
 
 # ---- what is read

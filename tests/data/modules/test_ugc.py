@@ -80,11 +80,11 @@ def test_a_batch_has_both_sides_of_a_sentence_and_the_teachers_vector(tmp_path: 
     data = ready(data_of(tmp_path, toy_sentences(tmp_path / "data")), tmp_path)
     batch = next(iter(data.train_dataloader()))
     clean = [data.texts[row] for row in batch.pairs.row.tolist()]
-    assert texts_of(*batch.standard) == [tuple(ids) for ids in tiny().tokenize(clean)]
+    assert texts_of(*batch.source) == [tuple(ids) for ids in tiny().tokenize(clean)]
     hashes = data._table.hashes[batch.pairs.row.numpy()].tolist()
     noisy = [sentence.text for sentence in data.noise.apply(clean, hashes)]
     assert noisy != clean
-    assert texts_of(*batch.noisy) == [tuple(ids) for ids in tiny().tokenize(noisy)]
+    assert texts_of(*batch.target) == [tuple(ids) for ids in tiny().tokenize(noisy)]
     torch.testing.assert_close(batch.teacher, tiny().encode(clean))
 
 
@@ -94,7 +94,7 @@ def epochs(data: UgcData) -> list[dict[int, tuple[int, ...]]]:
         data.batches_seen = epoch * data.steps_per_epoch
         rows: dict[int, tuple[int, ...]] = {}
         for batch in data.train_dataloader():
-            rows |= dict(zip(batch.pairs.row.tolist(), texts_of(*batch.noisy), strict=True))
+            rows |= dict(zip(batch.pairs.row.tolist(), texts_of(*batch.target), strict=True))
         batches.append(rows)
     return batches
 
@@ -113,9 +113,9 @@ def test_noise_is_the_same_in_every_epoch_or_drawn_again(tmp_path: Path) -> None
 
 def test_a_resumed_loader_goes_on_where_it_was(tmp_path: Path) -> None:
     data = ready(data_of(tmp_path, toy_sentences(tmp_path / "data"), "data.redraw=true"), tmp_path)
-    complete = [batch.noisy.input_ids for batch in data.train_dataloader()]
+    complete = [batch.target.input_ids for batch in data.train_dataloader()]
     data.batches_seen = 3
-    rest = [batch.noisy.input_ids for batch in data.train_dataloader()]
+    rest = [batch.target.input_ids for batch in data.train_dataloader()]
     assert len(rest) == len(complete) - 3
     assert all(torch.equal(a, b) for a, b in zip(rest, complete[3:], strict=True))
 
@@ -124,7 +124,7 @@ def test_validation_has_a_noise_of_its_own_that_stays(tmp_path: Path) -> None:
     root = toy_sentences(tmp_path / "data")
     fixed, redrawn = (
         [
-            texts_of(*batch.noisy)
+            texts_of(*batch.target)
             for batch in ready(data_of(tmp_path, root, f"data.redraw={redraw}"), tmp_path).val_dataloader()
         ]
         for redraw in ("false", "true")

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
-from xsent.batch import EmbeddedBatch, Embedder, MarksLanguages, Pairs, ParallelBatch, Tokenizer
+from xsent.batch import DistillationBatch, EmbeddedBatch, Embedder, MarksLanguages, Pairs, ParallelBatch, Tokenizer
 from xsent.config_checks import UsageError, check_integer, check_positive, check_string
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.table_columns import ColumnNames
@@ -28,6 +29,7 @@ from xsent.data.sampling.pair_table import (
     read_corpus,
     split_by_content,
     swapped_sides,
+    with_source_language,
     within_caps,
     without_unused,
 )
@@ -37,7 +39,8 @@ from xsent.languages import parse_language, to_iso639_3
 
 log = logging.getLogger(__name__)
 
-Fetch = Callable[[Rows, Rows, Pairs], ParallelBatch | EmbeddedBatch]
+Batch = ParallelBatch | EmbeddedBatch | DistillationBatch
+Fetch = Callable[[Rows, Rows, Pairs], Batch]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -108,20 +111,22 @@ class BitextData(TrainingData):
         split = split_by_content(corpus, valid_share=self.valid_share, test_share=self.test_share)
         if self.paper_split:
             split["valid"] = split["test"] = np.sort(np.concatenate([split["valid"], split["test"]]))
-        splits = {name: columns.take(rows) for name, rows in split.items()}
-        advice = f"raise data.valid_share={self.valid_share}"
-        self.check_split_sizes(len(split["train"]), len(split["valid"]), unit="pairs", advice=advice)
-        self._check_shares(splits["train"])
-        self.splits = splits
+        self._set_splits({name: columns.take(rows) for name, rows in split.items()})
+        counts = np.bincount(columns.target_lang, minlength=len(self.language_codes))
+        by_language = sorted(zip(counts.tolist(), self.language_codes, strict=True), reverse=True)
+        sizes = ", ".join(f"{len(split.source):,} {name}" for name, split in self.splits.items())
+        languages = ", ".join(f"{language} {n:,}" for n, language in by_language if n)
+        log.info(f"data={self.name}: {len(columns.source):,} pairs ({sizes}): {languages}")
+
+    def _set_splits(self, splits: dict[str, Columns]) -> None:
         train = splits["train"]
+        advice = f"raise data.valid_share={self.valid_share}"
+        self.check_split_sizes(len(train.source), len(splits["valid"].source), unit="pairs", advice=advice)
+        self._check_shares(train)
+        self.splits = splits
         self._strata, self._draws = epoch_strata(
             language_pairs(train), train.root, temperature=self.temperature, shares=self.shares, size=self.epoch_pairs
         )
-        counts = np.bincount(columns.target_lang, minlength=len(self.language_codes))
-        by_language = sorted(zip(counts.tolist(), self.language_codes, strict=True), reverse=True)
-        sizes = ", ".join(f"{len(split.source):,} {name}" for name, split in splits.items())
-        languages = ", ".join(f"{language} {n:,}" for n, language in by_language if n)
-        log.info(f"data={self.name}: {len(columns.source):,} pairs ({sizes}): {languages}")
 
     @property
     def roots(self) -> list[str | None]:
@@ -179,6 +184,34 @@ class BitextData(TrainingData):
             content.update(name.encode())
             content.update(np.sort(columns.key).tobytes())
         return content.hexdigest()
+
+    def keep_pivot(self, pivot: str) -> None:
+        """Make ``pivot`` (ISO 639-3) the source language of all pairs to train and validate on; leave out the others.
+
+        Raises:
+            UsageError: no pair has a side in that language, or too few have.
+        """
+        number = self.language_codes.index(pivot) if pivot in self.language_codes else -1
+        turned: dict[str, Columns] = {}
+        left_out: Counter[str] = Counter()
+        for name in ("train", "valid"):
+            columns = self.splits[name]
+            turned[name] = with_source_language(columns, number)
+            rest = columns.take(np.flatnonzero((columns.source_lang != number) & (columns.target_lang != number)))
+            for pair in zip(rest.source_lang.tolist(), rest.target_lang.tolist(), strict=True):
+                left_out["-".join(self.language_codes[code] for code in pair)] += 1
+        largest = ", ".join(f"{pair} {count:,}" for pair, count in left_out.most_common(5))
+        if not any(len(columns.source) for columns in turned.values()):
+            raise UsageError(
+                f"data={self.name}: no pair has a side in {pivot}, the language of the teacher; they have {largest}:"
+                " set recipe.pivot to a language of theirs that the teacher reads"
+            )
+        if left_out:
+            log.warning(
+                f"data={self.name}: {left_out.total():,} of {self.size('train') + self.size('valid'):,} pairs have no"
+                f" side in {pivot}, the language of the teacher, and are left out: {largest}"
+            )
+        self._set_splits(self.splits | turned)
 
     # ---- sentences
 
@@ -259,6 +292,28 @@ class BitextData(TrainingData):
         vectors = store.vectors(self.texts, embedder)
         self._fetch = partial(_embedded_batch, vectors)
 
+    def distill(self, student: Tokenizer, teacher: Embedder, store: EmbeddingStore) -> None:
+        """Make batches of the student's token ids and the teacher's vectors of the source side (``DistillationBatch``).
+
+        Every text is tokenised once, and those of the source side of training and validation are embedded once. Pairs
+        whose source side has a zero vector are left out. Call ``keep_pivot`` first.
+        """
+        splits = {name: self.splits[name] for name in ("train", "valid")}
+        numbers = np.unique(np.concatenate([columns.source for columns in splits.values()]))
+        vectors = store.vectors([self.texts[number] for number in numbers.tolist()], teacher)
+        is_empty = np.fromiter((not row.any() for row in vectors), dtype=bool, count=len(vectors))
+        if is_empty.any():
+            log.warning("%d sentences have no token for the teacher; their pairs are left out", is_empty.sum())
+            empty = numbers[is_empty]
+            self._set_splits(
+                self.splits
+                | {name: part.take(np.flatnonzero(~np.isin(part.source, empty))) for name, part in splits.items()}
+            )
+        rows = np.zeros(len(self.texts), dtype=np.int64)
+        rows[numbers] = np.arange(len(numbers))
+        tokens = tokenize_once(self.texts, student, Path(self.cache_dir))
+        self._fetch = partial(_distillation_batch, tokens, vectors, rows)
+
     def size(self, split: str) -> int:
         return len(self.splits[split].source)
 
@@ -272,10 +327,10 @@ class BitextData(TrainingData):
     def test_dataloader(self) -> DataLoader[Any]:
         return self.evaluation_loader("test")
 
-    def batches(self, split: str) -> Callable[[Rows, int], ParallelBatch | EmbeddedBatch]:
+    def batches(self, split: str) -> Callable[[Rows, int], Batch]:
         fetch, columns = self._fetch, self.splits[split]
         if fetch is None:
-            raise RuntimeError("call tokenize() or embed() before asking for batches")
+            raise RuntimeError("call tokenize(), embed() or distill() before asking for batches")
         return partial(_labelled_batch, fetch, columns, groups(columns, self.language_codes))
 
 
@@ -290,9 +345,14 @@ def _embedded_batch(vectors: NDArray[np.float32], source: Rows, target: Rows, pa
     return EmbeddedBatch(torch.from_numpy(vectors[source]), torch.from_numpy(vectors[target]), pairs)
 
 
-def _labelled_batch(
-    fetch: Fetch, columns: Columns, group: Rows, rows: Rows, epoch: int
-) -> ParallelBatch | EmbeddedBatch:
+def _distillation_batch(
+    store: TokenStore, vectors: NDArray[np.float32], rows: Rows, source: Rows, target: Rows, pairs: Pairs
+) -> DistillationBatch:
+    teacher = torch.from_numpy(vectors[rows[source]])
+    return DistillationBatch(store.tokens(source), store.tokens(target), teacher, pairs)
+
+
+def _labelled_batch(fetch: Fetch, columns: Columns, group: Rows, rows: Rows, epoch: int) -> Batch:
     labels = (np.asarray(rows), group[rows], columns.source_lang[rows], columns.target_lang[rows])
     return fetch(columns.source[rows], columns.target[rows], Pairs(*map(torch.from_numpy, labels)))
 

@@ -160,6 +160,18 @@ def split_by_content(corpus: Corpus, *, valid_share: float, test_share: float) -
     return split_rows(unit_interval(hashes)[inverse], valid_share=valid_share, test_share=test_share)
 
 
+def with_source_language(columns: Columns, language: int) -> Columns:
+    """The pairs with a side in the language, in order; the sides are swapped where only the target is in it."""
+    is_reversed = (columns.target_lang == language) & (columns.source_lang != language)
+    turned = columns._replace(
+        source=np.where(is_reversed, columns.target, columns.source),
+        target=np.where(is_reversed, columns.source, columns.target),
+        source_lang=np.where(is_reversed, columns.target_lang, columns.source_lang),
+        target_lang=np.where(is_reversed, columns.source_lang, columns.target_lang),
+    )
+    return turned.take(np.flatnonzero(turned.source_lang == language))
+
+
 def swapped_sides(corpus: Corpus) -> list[str]:
     """Language pairs such as ``eng-jpn`` whose texts are in the scripts of each other's language.
 
