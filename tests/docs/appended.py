@@ -79,7 +79,10 @@ STUDY = {  # by recipe, of a study's grid one objective; its encoders stay
     "oracle": ["recipe/oracle/objective=meat_oracle"],
     "divergence": ["recipe/divergence/sampling=ranking", "recipe/divergence/objective=margin_tags", "seed=1"],
 }
-COMMANDS = {"diverge": ["--set", "divergences.wordnet.folder={wordnet}"]}  # of `xsent`, by their names
+COMMANDS = {  # of `xsent`, by their names
+    "distill-static": ["--dim", "8"],
+    "diverge": ["--set", "divergences.wordnet.folder={wordnet}"],
+}
 OPTIONS = {  # of `xsent`, by an option and its value
     # A local cluster that ends with the command.
     "--engine ray": ["--address", "local", "-o", "mined.tsv"],

@@ -570,7 +570,7 @@ def wordnet(path: Path, store: Store) -> None:
     write_wordnet(path)
 
 
-@maker_of("models/mine")
+@maker_of("models/mine", "models/static")
 def static_encoder(path: Path, store: Store) -> None:
     shutil.copytree(ROOT / "xsent" / "assets" / "micro", path)
 

@@ -24,7 +24,7 @@ def job_config(options: argparse.Namespace) -> dict[str, Any]:
     from xsent.jobs.checks import check_not_read
     from xsent.run import load_config
 
-    config = load_config(options.command, read_overrides(options), encoder=encoder_source(options))
+    config = load_config(options.job, read_overrides(options), encoder=encoder_source(options))
     judge = optional_path(getattr(options, "ckpt", None))
     outputs = [path for name in WRITTEN if (path := getattr(options, name, None)) is not None]
     check_not_read(outputs, [*_read_paths(config), *([] if judge is None else [judge])])

@@ -1,4 +1,4 @@
-"""Commands that use, score and share encoders: ``encode``, ``mine``, ``export``, ``mteb``, ``compare``, ``encoders``.
+"""Commands that use, score and share encoders: ``encode``, ``mine``, ``export``, ``distill-static``, ``mteb``, ...
 
 They import torch, Hydra and the job when they run, because these imports take seconds.
 """
@@ -27,6 +27,8 @@ from xsent.cli.command_config import (
 )
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from xsent.jobs.mteb import LocalTask
 
 log = logging.getLogger("xsent")
@@ -125,6 +127,45 @@ def _loading_code(options: argparse.Namespace) -> str:
     overrides = [*options.set, f"encoder={options.encoder}"]
     build = f'build(load_config("export", {overrides})["encoder"], "encoder")'
     return f"from xsent.run import build, load_config; encoder = {build}"
+
+
+def run_distill_static(options: argparse.Namespace) -> None:
+    set_encoder(options)
+    config = job_config(options)
+    from xsent.jobs.distill_static import distill_static, options_from
+
+    # Pieces that are no text, such as marks of words, would make this warning appear.
+    logging.getLogger("xsent.models.encoders.base").setLevel(logging.ERROR)
+    vocabulary = config["tokenizer"]
+    summary = distill_static(
+        options.output,
+        load=partial(load_embedder, config),
+        load_tokenizer=None
+        if vocabulary is None
+        else partial(_load_tokenizer, vocabulary, config["trust_remote_code"]),
+        text=optional_path(config["text"]),
+        options=options_from(config),
+        work_dir=optional_path(config["work_dir"]),
+        keep_work=config["keep_work"],
+    )
+    log.info("%s", summary)
+
+
+def _load_tokenizer(source: str, trust_remote_code: bool) -> Tokenizer:
+    """The tokenizer of an encoder with a name, or of a folder or file ``tokenizer.json``."""
+    from tokenizers import Tokenizer
+
+    from xsent.models.static_distillation import tokenizer_of
+    from xsent.run import load_encoder
+
+    path = Path(source).expanduser()
+    file = path / "tokenizer.json" if path.is_dir() else path
+    if source in encoder_names() or not file.is_file():
+        return tokenizer_of(load_encoder(source, trust_remote_code=trust_remote_code))
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the package raises no narrower one
+        raise ValueError(f"{file}: expected a tokenizer of the package tokenizers: {error}") from None
 
 
 def run_mteb(options: argparse.Namespace) -> None:

@@ -95,8 +95,9 @@ def _command_list() -> str:
 def _add_arguments(parser: argparse.ArgumentParser, name: str, command: Command) -> None:
     continues = " A killed run continues: repeat the command." if command.interrupted == CONTINUES else ""
     parser.description = textwrap.fill(f"{command.about}.{continues}", shutil.get_terminal_size().columns - 2)
-    options = [] if command.set_example is None else job_options(name)
-    parser.set_defaults(option_keys=[option.key for option in options], interrupted=command.interrupted)
+    job = name.replace("-", "_")  # its file in conf/job
+    options = [] if command.set_example is None else job_options(job)
+    parser.set_defaults(job=job, option_keys=[option.key for option in options], interrupted=command.interrupted)
     exclusive = (
         parser.add_mutually_exclusive_group(required="report" in command.exclusive) if command.exclusive else parser
     )
@@ -108,7 +109,7 @@ def _add_arguments(parser: argparse.ArgumentParser, name: str, command: Command)
     if command.set_example is not None:
         about = f"change one of the values below, e.g. {command.set_example}; can be repeated"
         parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=about)
-        parser.epilog = settings_help(name)
+        parser.epilog = settings_help(job)
 
 
 def _check_names(
@@ -146,7 +147,7 @@ def _output(metavar: str, about: str) -> Argument:
 
 SOURCE = _text("source", "ENCODER", "encoder, as of --encoder", nargs="?")
 GROUPS = {  # of --help
-    "Train and evaluate": ("train", "evaluate", "encoders", "mteb", "compare"),
+    "Train and evaluate": ("train", "evaluate", "encoders", "distill-static", "mteb", "compare"),
     "Vectors and mining": ("encode", "mine"),
     "Make and filter text": ("noise", "augment", "diverge", "distract", "filter"),
     "Share results": ("export",),
@@ -274,6 +275,13 @@ COMMANDS = {
             _path("--language-head", "FOLDER", "another new folder for the language embeddings"),
         ],
         "encoder.path=/models/labse or opset=20",
+    ),
+    "distill-static": Command(
+        "Make a fast static encoder from the vectors of an encoder's pieces",
+        commands.run_distill_static,
+        [SOURCE, _output("FOLDER", "new folder of a static encoder")],
+        "sif.text=1e-4 or max_length=256",
+        interrupted=CONTINUES,
     ),
     "mteb": Command(
         "Score an encoder on MTEB tasks; finished tasks are kept",

@@ -72,5 +72,5 @@ def test_a_piece_of_characters_that_have_none_of_their_own_is_refused() -> None:
 
 def test_a_tokenizer_of_another_kind_is_refused() -> None:
     tokenizer = Tokenizer(models.WordLevel({"<unk>": 0, "a": 1}, unk_token="<unk>"))
-    with pytest.raises(ValueError, match="expected a tokenizer that xsent trains"):
+    with pytest.raises(ValueError, match="expected WordPiece, or a tokenizer that xsent trains"):
         built_in_tokenizer(tokenizer, 5)

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from xsent.batch import WordPair
 from xsent.models.batching import batch_slices, longest_first
 from xsent.models.encoders.base import Encoder
-from xsent.models.encoders.static import UNKNOWN, StaticEncoder
+from xsent.models.encoders.static import StaticEncoder
 from xsent.models.encoders.transformer import SentenceEncoder
 from xsent.models.subwords import NO_WORD, encode_words, rust_tokenizer
 
@@ -112,7 +112,7 @@ def _table_rows(encoder: StaticEncoder, sentences: Sequence[Sequence[str]]) -> l
     result = []
     for ids, words in encode_words(encoder.tokenizer, sentences, special=False):
         # This tokenizer does not truncate. Unknown pieces are dropped, as in `tokenize`.
-        seen = ((words != NO_WORD) & (ids != UNKNOWN))[: encoder.max_length].nonzero()[0]
+        seen = ((words != NO_WORD) & (ids != encoder.unknown))[: encoder.max_length].nonzero()[0]
         result.append(PieceVectors(table[ids[seen]], words[seen]))
     return result
 

@@ -14,11 +14,10 @@ from torch import Tensor
 from xsent.config_checks import check_choice, check_integer
 from xsent.files.strict_json import read_json_object
 from xsent.models.encoders.vector_table import CONFIG, VECTORS, VectorTable, check_files, read_vectors, write_table
-from xsent.models.unigram_tokenizer import train_unigram
+from xsent.models.unigram_tokenizer import UNKNOWN_PIECE, train_unigram
 
 log = logging.getLogger(__name__)
 
-UNKNOWN = 0  # id of the unknown piece
 TOKENIZER = "tokenizer.json"
 BUNDLED = ("micro", "mini")  # encoders of this package, in its folder `assets`
 
@@ -32,6 +31,7 @@ class StaticEncoder(VectorTable):
     lowercase: bool  # whether to lower-case the text
     max_length: int = field()  # pieces after which a sentence is truncated
     tokenizer: Tokenizer | None = field(init=False, default=None)
+    unknown: int | None = field(init=False, default=None)  # id of the tokenizer's unknown piece, if it has one
 
     def fit_tokenizer(self, texts: Iterable[str]) -> None:
         """Train a unigram tokenizer and draw vectors for its pieces, unless there is a tokenizer.
@@ -51,10 +51,10 @@ class StaticEncoder(VectorTable):
         ]
 
     def _drop_unknown(self, ids: list[int]) -> list[int]:
-        if UNKNOWN not in ids:
+        if self.unknown not in ids:
             return ids
         # A vector for unknown pieces would pull together all sentences that have them; so would the word mark alone.
-        known = [piece for piece in ids if piece != UNKNOWN]
+        known = [piece for piece in ids if piece != self.unknown]
         return known if any(piece != self._mark for piece in known) else []
 
     def tokenizer_digest(self) -> str:
@@ -94,9 +94,14 @@ class StaticEncoder(VectorTable):
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         size = tokenizer.get_vocab_size()
         vectors = read_vectors(folder, (size, config["dim"]))
+        return cls.from_vectors(tokenizer, vectors, name=name, max_length=config["max_length"])
+
+    @classmethod
+    def from_vectors(cls, tokenizer: Tokenizer, vectors: Tensor, *, name: str, max_length: int) -> Self:
+        """Encoder of the vectors (V, D) of a tokenizer's V pieces."""
         # Options of training a tokenizer and drawing vectors.
         unused: dict[str, Any] = {"coverage": 1.0, "lowercase": True, "std": 0.0, "seed": 0}
-        encoder = cls(name=name, dim=config["dim"], vocab_size=size, max_length=config["max_length"], **unused)
+        encoder = cls(name=name, dim=vectors.size(1), vocab_size=len(vectors), max_length=max_length, **unused)
         encoder._set_tokenizer(tokenizer)
         encoder.vectors.data = vectors
         return encoder.eval()
@@ -126,9 +131,17 @@ class StaticEncoder(VectorTable):
     def _set_tokenizer(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._mark: int | None = tokenizer.token_to_id("▁")
+        self.unknown = unknown_id(tokenizer)
         size = tokenizer.get_vocab_size()
         if len(self.vectors) != size:
             self._draw(size)
+
+
+def unknown_id(tokenizer: Tokenizer) -> int | None:
+    """Id of the unknown piece; None if the tokenizer has none."""
+    # A unigram model has the id alone, which the package does not give; its trainers call the piece so.
+    unknown: int | None = tokenizer.token_to_id(getattr(tokenizer.model, "unk_token", None) or UNKNOWN_PIECE)
+    return unknown
 
 
 def bundled_folder(name: str) -> Path:

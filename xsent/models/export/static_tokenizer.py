@@ -15,7 +15,8 @@ def built_in_tokenizer(tokenizer: Tokenizer, max_length: int) -> Tokenizer:
     """Return a tokenizer that gives the ids of ``StaticEncoder.tokenize`` without any code around it.
 
     ``StaticEncoder`` drops unknown pieces, then truncates, and gives no ids to white space and to texts of unknown
-    characters and word marks alone. Built-in steps do the same:
+    characters and word marks alone. A WordPiece tokenizer needs no change: its unknown piece has the vector 0. For a
+    unigram tokenizer, built-in steps do the same:
 
     - Before the pieces, characters without a piece are removed and split the text. They did so before: no piece
       crosses one, and the best pieces of the two sides are independent.
@@ -27,11 +28,18 @@ def built_in_tokenizer(tokenizer: Tokenizer, max_length: int) -> Tokenizer:
     Raises:
         ValueError: a tokenizer of another kind.
     """
+    converted = Tokenizer.from_str(tokenizer.to_str())
+    converted.enable_truncation(max_length)
+    converted.no_padding()
     content = json.loads(tokenizer.to_str())
+    if content["model"]["type"] == "WordPiece":
+        return converted
     model, pre_tokenizer = content["model"], content["pre_tokenizer"] or {}
     supported = model["type"] == "Unigram" and model["unk_id"] == 0 and not model["byte_fallback"]
     if not supported or pre_tokenizer.get("type") != "Metaspace":
-        raise ValueError("expected a tokenizer that xsent trains: Unigram without byte fallback, after Metaspace")
+        raise ValueError(
+            "expected WordPiece, or a tokenizer that xsent trains: Unigram without byte fallback, after Metaspace"
+        )
     unknown, *pieces = [piece for piece, _ in model["vocab"]]
     known = {piece for piece in pieces if len(piece) == 1}
     uncovered = sorted({character for piece in pieces for character in piece} - known)
@@ -41,15 +49,12 @@ def built_in_tokenizer(tokenizer: Tokenizer, max_length: int) -> Tokenizer:
     # The normalizer runs before words are marked, so it sees a space in the place of each mark.
     with_space, content_characters = known | {" "}, known - {MARK, *SPACES}
     no_content = rf"\A(?:[{_ranges(SPACES)}]*|[ {MARK}]*[^{_ranges(with_space)}][^{_ranges(content_characters)}]*)\z"
-    converted = Tokenizer.from_str(tokenizer.to_str())
     steps = [] if converted.normalizer is None else [converted.normalizer]
     converted.normalizer = normalizers.Sequence(
         [*steps, normalizers.Replace(unknown, unused), normalizers.Replace(Regex(no_content), "")]
     )
     remove_unknown = pre_tokenizers.Split(Regex(f"[^{_ranges(known)}]+"), behavior="removed")
     converted.pre_tokenizer = pre_tokenizers.Sequence([converted.pre_tokenizer, remove_unknown])
-    converted.enable_truncation(max_length)
-    converted.no_padding()
     return converted
 
 

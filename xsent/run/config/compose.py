@@ -69,7 +69,7 @@ def load_config(name: str, overrides: Sequence[str], *, encoder: str | None = No
     search_path = [f"file://{path}" for path in (folder / "job" / name, folder) if path.is_dir()]
     overrides.append(override("hydra.searchpath", search_path))
     with initialize_config_dir(str(folder / "job"), version_base="1.3"):
-        cfg = _compose(name, overrides, listed=f"xsent {name} --help lists the keys")
+        cfg = _compose(name, overrides, listed=f"xsent {name.replace('_', '-')} --help lists the keys")
     if encoder is not None:
         with open_dict(cfg):
             trust = {"trust_remote_code": cfg.trust_remote_code}
