@@ -159,7 +159,7 @@ HYDRA = [
     _text("--cfg", "job", "print the config and run nothing"),
 ]
 COMMANDS = {
-    "train": Command("Train an encoder with a recipe, or search for its best settings", train.train, HYDRA, None),
+    "train": Command("Train an encoder with a recipe, or search for good settings", train.train, HYDRA, None),
     "evaluate": Command("Score an encoder or a trained run on test sets", train.evaluate, HYDRA, None),
     "encode": Command(
         "Write a vector for each line of a text file",
@@ -192,7 +192,7 @@ COMMANDS = {
         "seed=1",
     ),
     "noise": Command(
-        "Make noisy text from clean English: typos, slang, abbreviations",
+        "Make noisy text of clean English: typos, slang, abbreviations",
         text_commands.run_noise,
         [
             _path("source", "IN", "sentences, one per line (UTF-8, plain or .gz)"),
@@ -202,7 +202,7 @@ COMMANDS = {
         "noise.selection=0.2 or noise.parameters.fing.probability=0.1",
     ),
     "diverge": Command(
-        "Make translations that differ in meaning, with the words labelled",
+        "Make translations that differ in meaning, with labelled words",
         text_commands.run_diverge,
         [
             _path(
@@ -221,7 +221,7 @@ COMMANDS = {
         interrupted=CONTINUES,
     ),
     "filter": Command(
-        "Score translation pairs and mark the words that differ in meaning",
+        "Score translation pairs and mark words that differ in meaning",
         text_commands.run_filter,
         [
             _path(
@@ -277,7 +277,7 @@ COMMANDS = {
         "encoder.path=/models/labse or opset=20",
     ),
     "distill-static": Command(
-        "Make a fast static encoder from the vectors of an encoder's pieces",
+        "Make a fast static encoder from an encoder's vectors of pieces",
         commands.run_distill_static,
         [SOURCE, _output("FOLDER", "new folder of a static encoder")],
         "sif.text=1e-4 or max_length=256",
