@@ -157,6 +157,12 @@ def english_text(path: Path, store: Store) -> None:
     write(path, ENGLISH)
 
 
+@maker_of("english.txt")
+def long_text(path: Path, store: Store) -> None:
+    """Enough text for frequent words."""
+    write(path, [*ENGLISH, "I saw a cat, a dog and a bird.", "I am a teacher and I like a joke!"] * 50)
+
+
 @maker_of("text.fr")
 def french_text(path: Path, store: Store) -> None:
     write(path, FRENCH)

@@ -1,4 +1,4 @@
-"""Commands that use, score and share encoders: ``encode``, ``mine``, ``export``, ``distill-static``, ``mteb``, ...
+"""Commands that use, make, score and share encoders: all that ``text_commands`` does not have.
 
 They import torch, Hydra and the job when they run, because these imports take seconds.
 """
@@ -166,6 +166,21 @@ def _load_tokenizer(source: str, trust_remote_code: bool) -> Tokenizer:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the package raises no narrower one
         raise ValueError(f"{file}: expected a tokenizer of the package tokenizers: {error}") from None
+
+
+def run_transplant(options: argparse.Namespace) -> None:
+    from xsent.jobs.transplant import options_from, transplant_encoder
+    from xsent.run import load_encoder
+
+    config = job_config(options)
+    transplant_encoder(
+        options.source,
+        config["tokenizer"],
+        options.output,
+        load=load_encoder,
+        text=optional_path(config["text"]),
+        options=options_from(config),
+    )
 
 
 def run_mteb(options: argparse.Namespace) -> None:

@@ -147,7 +147,8 @@ def _output(metavar: str, about: str) -> Argument:
 
 SOURCE = _text("source", "ENCODER", "encoder, as of --encoder", nargs="?")
 GROUPS = {  # of --help
-    "Train and evaluate": ("train", "evaluate", "encoders", "distill-static", "mteb", "compare"),
+    "Train and evaluate": ("train", "evaluate", "encoders", "mteb", "compare"),
+    "Make encoders": ("transplant", "distill-static"),
     "Vectors and mining": ("encode", "mine"),
     "Make and filter text": ("noise", "augment", "diverge", "distract", "filter"),
     "Share results": ("export",),
@@ -282,6 +283,21 @@ COMMANDS = {
         [SOURCE, _output("FOLDER", "new folder of a static encoder")],
         "sif.text=1e-4 or max_length=256",
         interrupted=CONTINUES,
+    ),
+    "transplant": Command(
+        "Give an encoder the tokenizer of a multilingual static one",
+        commands.run_transplant,
+        [
+            _text(
+                "--from",
+                "ENCODER",
+                "encoder of transformers: a name such as minilm (xsent encoders), or the folder of a model",
+                dest="source",
+                required=True,
+            ),
+            _output("FOLDER", "new folder, which every --encoder and sentence-transformers read"),
+        ],
+        "anchor_count=50",
     ),
     "mteb": Command(
         "Score an encoder on MTEB tasks; finished tasks are kept",

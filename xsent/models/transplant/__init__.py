@@ -1,0 +1,1 @@
+"""Give a pretrained transformer the tokenizer of a static encoder."""
