@@ -581,6 +581,13 @@ def static_encoder(path: Path, store: Store) -> None:
     shutil.copytree(ROOT / "xsent" / "assets" / "micro", path)
 
 
+@maker_of("models/transplanted")
+def transplanted(path: Path, store: Store) -> None:
+    from xsent.cli import main
+
+    assert main(["transplant", "--from", str(store.get("sentence_transformer")), "-o", str(path)]) == 0
+
+
 @maker_of("models/meaning")
 def exported(path: Path, store: Store) -> None:
     """The meaning head of a run, exported for sentence-transformers and onnxruntime."""
