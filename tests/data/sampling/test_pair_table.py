@@ -179,7 +179,8 @@ def test_sentences_of_signs_alone_are_not_all_one_sentence() -> None:
 
 
 def groups_of(corpus: Corpus) -> list[int]:
-    return groups(corpus.columns, corpus.languages).tolist()
+    numbers: list[int] = groups(corpus.columns, corpus.languages).tolist()
+    return numbers
 
 
 def test_pairs_that_share_a_sentence_directly_or_through_others_are_one_group() -> None:

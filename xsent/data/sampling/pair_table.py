@@ -45,7 +45,9 @@ class Columns(NamedTuple):
 
     def take(self, rows: Rows) -> "Columns":
         """The pairs at ``rows``, in that order."""
-        return Columns(*(column[rows] for column in self))
+        source, target, source_lang, target_lang, key, root = self
+        languages = source_lang[rows], target_lang[rows]
+        return Columns(source[rows], target[rows], *languages, key[rows], root[rows])
 
 
 class Corpus(NamedTuple):
