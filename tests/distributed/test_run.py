@@ -31,7 +31,8 @@ RECIPES = {
     # The ranking looks at other devices' teacher vectors; word embeddings alone for three of eight steps.
     "transfer": (
         "recipe=transfer recipe.teacher=micro encoder=mbert encoder.max_length=null encoder.projection=256"
-        " recipe.weights.ranking=0.5 recipe.unfreeze_step=3 recipe.embedding_lr=0.01 recipe.optimizer.lr=0.001"
+        " recipe.weights.ranking=0.5 recipe.unfreeze_step=3 recipe.embedding_lr=0.5 recipe.loss.distance=cos"
+        " ~recipe.optimizer.eps"
     ),
 }
 DATA = {
@@ -51,7 +52,7 @@ def overrides_of(recipe: str, trainer: str, tmp_path: Path) -> list[str]:
     options = [f"trainer={trainer}", "trainer.max_epochs=2", "trainer.enable_progress_bar=false"]
     optimizer = [SGD] if recipe in ("labse", "paraphrase") else []
     if recipe == "transfer":
-        optimizer = [f"encoder.path={without_dropout(tmp_path / 'bert')}"]
+        optimizer = [SGD, f"encoder.path={without_dropout(tmp_path / 'bert')}"]
     return [*data, *RECIPES[recipe].split(), *optimizer, *options, f"cache_dir={tmp_path / 'cache'}"]
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 import xsent
 from tests.helpers import config, state_of, toy_bert, toy_bitext, toy_overrides
 from xsent.config_checks import UsageError
-from xsent.losses import Distillation, additive_margin_softmax
+from xsent.losses import Distillation, additive_margin_softmax, weighted_sum
 from xsent.models.encoders.tiny import TinyEncoder
 from xsent.models.encoders.transformer import SentenceEncoder
 from xsent.recipes.transfer import TransferRecipe, check_sizes
@@ -81,6 +81,23 @@ def test_a_term_of_weight_0_needs_no_vectors(weight: str, sides: Sequence[str]) 
     assert distil.chunk_sentences == 4  # of a single side
     terms = distil.terms({side: STUDENT[side] for side in sides}, TEACHER, GROUPS, rows=slice(0, 3))
     assert [name for name, value in terms._asdict().items() if value] == [weight]
+
+
+def test_gradient_caching_changes_neither_the_loss_nor_its_gradient(bert: Path) -> None:
+    student = load_bert(bert)  # in evaluation mode: without dropout
+    sides = [
+        student.collate(student.tokenize(texts)) for texts in (["eak eal eam", "eal", "ean"], ["dak", "dal", "dan dao"])
+    ]
+    teacher, results = torch.nn.functional.pad(TEACHER, (0, 14)), []
+    for micro_batch_size in (None, 1):
+        distil = recipe({"target": 1, "source": 2, "ranking": 3}, encoder=student, micro_batch_size=micro_batch_size)
+        vectors = dict(zip(("source", "target"), distil.embed_sides(*sides), strict=True))
+        loss = weighted_sum(distil.terms(vectors, teacher, GROUPS, rows=slice(0, 3)), distil.weights)
+        results.append([loss, *torch.autograd.grad(loss, list(student.parameters()), allow_unused=True)])
+    for plain, cached in zip(*results, strict=True):
+        assert (plain is None) == (cached is None)
+        if plain is not None:
+            torch.testing.assert_close(cached, plain, rtol=1e-4, atol=1e-5)
 
 
 # ---- runs
@@ -154,6 +171,7 @@ def test_the_rest_is_frozen_until_its_step_and_a_resumed_run_unfreezes_at_the_sa
 
 def test_the_word_embeddings_have_a_learning_rate_of_their_own(bitext: Path, bert: Path, tmp_path: Path) -> None:
     options = ["recipe.optimizer.lr=0", "recipe.embedding_lr=0.01", "recipe.weights.ranking=0.5", "trainer.max_steps=2"]
+    options += ["trainer.precision=bf16-mixed"]
     train(config("train", tmp_path, *overrides(bitext, *bert_options(bert), *options, "recipe.unfreeze_step=null")))
     trained = weights_of(tmp_path)
     for name, value in load_file(bert / "model.safetensors").items():
