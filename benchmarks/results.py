@@ -1,7 +1,8 @@
 """Figures of docs/results.md: all retrieval evaluators on the bundled encoders and on all-MiniLM-L6-v2.
 
-``python -m benchmarks.results [--only bucc,sts] [--runs FOLDER]``; the test sets are under ``XSENT_DATA``. Each
-evaluation is an ordinary run (``python evaluate.py``) with its run folder.
+    python -m benchmarks.results [--only bucc,sts] [--encoders mini,micro] [--runs FOLDER]
+
+The test sets are under ``XSENT_DATA``. Each evaluation is an ordinary run (``python evaluate.py``) with its run folder.
 """
 
 import argparse
@@ -70,6 +71,7 @@ def main() -> None:
     """Run the evaluations and print a table for each evaluator."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", default="", help="names of evaluators, with commas; default: all")
+    parser.add_argument("--encoders", default=",".join(encoders()), help="their names, with commas; default: all")
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "results")
     arguments = parser.parse_args()
     runs = arguments.runs.resolve()
@@ -79,9 +81,9 @@ def main() -> None:
         if name == "xsimpp":
             augment_file(DATA / "flores200" / "dev" / "eng_Latn.dev", runs / "eng_Latn", **load_config("augment", []))
         results = {}
-        for encoder, overrides in encoders().items():
+        for encoder in arguments.encoders.split(","):
             with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-                options = [f"evaluator={name}", f"run_dir={runs / name / encoder}", *overrides, *chosen[name]]
+                options = [f"evaluator={name}", f"run_dir={runs / name / encoder}", *encoders()[encoder], *chosen[name]]
                 results[encoder] = evaluate(compose("evaluate", options))
         print(markdown(name, results), flush=True)
 
