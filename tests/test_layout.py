@@ -13,6 +13,7 @@ BASE = {
     "files",
     "paths",
     "lexical_overlap",
+    "quantization",
     "sigterm",
     "languages",
     "config_checks",

@@ -157,7 +157,7 @@ class PairJudge(Protocol):
         """Hex digest of all that determines the judgements: weights, tokenizer, length."""
 
 
-Precision = Literal["float32", "bfloat16", "int8"]
+Precision = Literal["float32", "float16", "bfloat16", "int8", "binary"]
 
 
 @runtime_checkable

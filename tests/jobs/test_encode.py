@@ -44,13 +44,17 @@ def read_vectors(path: Path) -> NDArray[Any]:
     return np.array(table["vector"].to_pylist(), dtype=table.schema.field("vector").type.value_type.to_pandas_dtype())
 
 
-@pytest.mark.parametrize("options", [{}, {"normalize": True}, {"precision": "int8"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"normalize": True}, {"precision": "int8"}, {"precision": "float16"}, {"precision": "binary"}],
+    ids=str,
+)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_each_format_has_the_vectors_of_encode(
     bitext: Bitext, micro: StaticEncoder, tmp_path: Path, suffix: str, options: dict[str, Any]
 ) -> None:
     output = tmp_path / f"vectors.{suffix}"
-    flags = {"normalize": ["--normalize"], "precision": ["--precision", "int8"]}
+    flags = {"normalize": ["--normalize"], "precision": ["--precision", str(options.get("precision"))]}
     words = [word for name in options for word in flags[name]]
     # 720 lines in blocks of 100, the last one shorter.
     assert main(["encode", str(bitext.german), "-o", str(output), "--set", "block=100", *words]) == 0
@@ -125,11 +129,16 @@ def test_a_killed_run_continues_and_writes_the_same_bytes(
             "blank.txt: expected one sentence per line, found 2 lines, none with",
         ),
         (["latin.txt", "-o", "vectors.npy"], "latin.txt:2: broken UTF-8, found byte 0xe9 at position 3"),
-        (["text.txt", "-o", "v.npy", "--precision", "int4"], "precision=int4: expected one of float32, bfloat16, int8"),
+        (["text.txt", "-o", "v.npy", "--precision", "int4"], "precision=int4: expected one of float32, float16"),
         (
             ["text.txt", "-o", "v.npy", "--precision", "int8", "--normalize"],
-            "--normalize: a vector of --precision",
+            "--normalize: a vector of precision int8 cannot have length one",
         ),
+        (
+            ["text.txt", "-o", "v.npy", "--precision", "binary", "--dim", "12"],
+            "precision=binary: expected vectors whose size is a multiple of 8, found 12; truncate them to 8",
+        ),
+        (["text.txt", "-o", "v.npy", "--dim", "300"], "dim=300: expected 1 to 256, the size of the vectors of"),
         (["text.txt", "-o", "v.npy", "--batch-size", "0"], "batch_size=0: expected an integer of at least 1"),
         (["text.txt", "-o", "v.npy", "--device", "tpu9"], "device 'tpu9' cannot be used"),
         (["text.txt", "-o", "v.npy", "--set", "blok=3"], "; did you mean block?"),

@@ -29,13 +29,14 @@ from xsent.files.array_file import save_array, write_array
 from xsent.files.atomic import atomic_path
 from xsent.jobs.checks import check_files, check_free_space, check_input
 from xsent.jobs.work_folder import WorkFolder, open_work_folder
+from xsent.quantization import DTYPES, check_length_one, quantise, stored_size
 from xsent.similarity import NotFiniteError, check_finite, encoder_name
 
 log = logging.getLogger(__name__)
 
 STDIN = Path("-")
 KIND = "vectors"  # of the blocks, and name of their array
-TENSOR_TYPES = {"float32": "F32", "int8": "I8"}  # of safetensors
+TENSOR_TYPES = {"float32": "F32", "float16": "F16", "int8": "I8", "uint8": "U8"}  # of safetensors
 
 
 class EncodeOptions(NamedTuple):
@@ -79,8 +80,8 @@ def options_from(config: Mapping[str, Any]) -> EncodeOptions:
     options = EncodeOptions(**{name: config[name] for name in EncodeOptions._fields})
     check_boolean("normalize", options.normalize)
     check_choice("precision", options.precision, get_args(Precision))
-    if options.normalize and options.precision == "int8":
-        raise ValueError("--normalize: a vector of --precision int8 cannot have length one; cosines do not need it")
+    if options.normalize:
+        check_length_one(options.precision, option="--normalize")
     if options.batch_size is not None:
         check_integer("batch_size", options.batch_size, minimum=1)
     check_integer("block", options.block, minimum=1)
@@ -104,7 +105,7 @@ def encode_file(
     Args:
         source: one sentence per line, UTF-8, plain or ``.gz``; ``-`` is the standard input.
         output: ``.npy`` (N, D), ``.safetensors`` with a tensor ``vectors`` (N, D), or ``.parquet`` with the columns
-            ``line`` and ``vector``; written atomically.
+            ``line`` and ``vector``; written atomically. Binary vectors have D / 8 bytes.
         load: returns the encoder; called after the text has been checked.
         work_dir: blocks of the unfinished job; None is ``<output>.work``.
 
@@ -124,13 +125,14 @@ def encode_file(
     with _readable(source) as (path, name):
         text = _check_text(path, name)
         embedder = load()
-        first = embedder.encode(["."], space=options.space, precision=options.precision)
+        dim = embedder.encode(["."], space=options.space).size(1)
+        size = stored_size(dim, options.precision)
         settings = {"normalize": options.normalize, "precision": options.precision, "block": options.block}
         # The last bits of a vector depend on the device.
         origin = {"encoder": embedder.digest(), "device": torch.device(options.device).type, "xsent": __version__}
         manifest = {"text": text.sha256, "space": options.space, **origin, **settings}
         with open_work_folder(work_dir, manifest, keep=keep_work) as work:
-            job = _Job(work, embedder, options, text.lines, first.size(1), np.dtype(first.numpy().dtype))
+            job = _Job(work, embedder, options, text.lines, size, DTYPES[options.precision])
             check_free_space(work.path, max(0, 2 * job.bytes - work.size(KIND)))
             start = time.perf_counter()
             encoded = job.encode(_lines(path, name), name)
@@ -138,7 +140,7 @@ def encode_file(
             with atomic_path(output) as temporary:
                 write(temporary, job)
             zeros = sum(int(work.array(KIND, number, "zeros")[0]) for number in job.blocks)
-    return EncodeSummary(output, text.lines, job.dim, text.empty, zeros - text.empty, encoded, seconds)
+    return EncodeSummary(output, text.lines, dim, text.empty, zeros - text.empty, encoded, seconds)
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class _Job:
     embedder: Embedder
     options: EncodeOptions
     lines: int
-    dim: int
+    size: int  # numbers of a stored vector
     dtype: np.dtype[Any]
 
     @property
@@ -159,7 +161,7 @@ class _Job:
     @property
     def bytes(self) -> int:
         """Size of all vectors."""
-        return self.lines * self.dim * self.dtype.itemsize
+        return self.lines * self.size * self.dtype.itemsize
 
     def encode(self, lines: Iterator[str], name: str) -> int:
         """Make the missing blocks; returns how many lines were encoded."""
@@ -167,15 +169,15 @@ class _Job:
 
         def write(number: int, texts: list[str], folder: Path) -> None:
             space, normalize, precision, batch_size = self.options[:4]
-            encode = partial(self.embedder.encode, space=space, normalize=normalize, precision=precision)
+            computed: Precision = "bfloat16" if precision == "bfloat16" else "float32"
+            encode = partial(self.embedder.encode, space=space, normalize=normalize, precision=computed)
             try:
                 embeddings = encode(texts, batch_size=batch_size)
                 check_finite(embeddings, encoder_name(self.embedder))
             except NotFiniteError as error:
                 raise error.at(f"{name}:{number * self.options.block + error.row + 1}") from None
-            vectors = embeddings.numpy()
-            save_array(folder / f"{KIND}.npy", vectors)
-            save_array(folder / "zeros.npy", np.array([(~vectors.any(axis=1)).sum()]))
+            save_array(folder / f"{KIND}.npy", quantise(embeddings, precision))
+            save_array(folder / "zeros.npy", np.array([(~embeddings.numpy().any(axis=1)).sum()]))
             encoded.append(len(texts))
 
         with tqdm(total=self.lines, desc=f"encoding {name}", unit=" lines", delay=2) as bar:
@@ -239,12 +241,12 @@ def _writer(output: Path) -> Callable[[Path, _Job], None]:
 
 
 def _write_npy(path: Path, job: _Job) -> None:
-    write_array(path, job.parts(), dtype=job.dtype, shape=(job.lines, job.dim))
+    write_array(path, job.parts(), dtype=job.dtype, shape=(job.lines, job.size))
 
 
 def _write_safetensors(path: Path, job: _Job) -> None:
     """Write header and numbers without the package, which needs all vectors in memory."""
-    tensor = {"dtype": TENSOR_TYPES[job.dtype.name], "shape": [job.lines, job.dim], "data_offsets": [0, job.bytes]}
+    tensor = {"dtype": TENSOR_TYPES[job.dtype.name], "shape": [job.lines, job.size], "data_offsets": [0, job.bytes]}
     header = json.dumps({"vectors": tensor}).encode()
     header += b" " * (-len(header) % 8)
     with path.open("wb") as file:
@@ -257,7 +259,7 @@ def _write_parquet(path: Path, job: _Job) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    vector = pa.list_(pa.from_numpy_dtype(job.dtype), job.dim)
+    vector = pa.list_(pa.from_numpy_dtype(job.dtype), job.size)
     schema = pa.schema([("line", pa.int64()), ("vector", vector)])
     with parquet.ParquetWriter(path, schema, use_dictionary=False) as writer:
         first = 1

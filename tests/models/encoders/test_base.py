@@ -188,8 +188,9 @@ def test_similarity_of_texts_and_vectors_is_the_cosine_of_every_pair() -> None:
     ("options", "error", "message"),
     [
         ({"space": "meaning"}, ValueError, "space=meaning: expected original; only a run with heads has meaning"),
-        ({"precision": "fp8"}, ValueError, "precision=fp8: expected one of float32, bfloat16, int8"),
+        ({"precision": "fp8"}, ValueError, "precision=fp8: expected one of float32, float16, bfloat16, int8, binary"),
         ({"precision": "int8", "normalize": True}, ValueError, "cannot have length one"),
+        ({"precision": "binary", "normalize": True}, ValueError, "cannot have length one"),
         ({"batch_size": 0}, ValueError, "batch_size=0: expected an integer of at least 1"),
         ({"device": "cuda:99"}, ValueError, "device 'cuda:99' cannot be used"),
         ({"sentences": ["a", None]}, TypeError, "sentence 1: expected a string, found NoneType"),

@@ -13,6 +13,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from xsent.distributed import rank
+from xsent.quantization import dequantise
 from xsent.similarity import check_finite, unit
 
 EXTRA = 8  # candidates beyond k that are rescored in float64
@@ -49,7 +50,7 @@ class Vectors(Protocol):
 
 
 def knn(queries: Tensor, pool: Tensor, k: int) -> Neighbours:
-    """The k nearest rows of ``pool`` (N, D) for each of ``queries`` (M, D) by cosine.
+    """The k nearest rows of ``pool`` (N, D) for each of ``queries`` (M, D) by cosine, of any precision.
 
     If ``k`` is above N, it is N. FAISS searches on the CPU, and on a GPU if faiss-gpu is installed; otherwise torch.
     Candidates are rescored in float64 and ordered by (-score, index), so the result does not depend on the backend.
@@ -72,7 +73,7 @@ def _has_faiss() -> bool:
 
 
 def _unit(x: Tensor) -> Tensor:
-    x = torch.as_tensor(x).float()
+    x = dequantise(torch.as_tensor(x))
     check_finite(x, "search")
     return unit(x).contiguous()
 

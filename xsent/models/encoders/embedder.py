@@ -15,6 +15,7 @@ from xsent.batch import Precision
 from xsent.config_checks import UsageError, check_choice, check_device, check_integer, check_space
 from xsent.files.array_file import ArrayFile
 from xsent.files.atomic import atomic_path
+from xsent.quantization import DTYPES, check_length_one, dequantise, quantise, stored_size
 from xsent.similarity import check_finite, cos_sim, encoder_name, unit
 
 
@@ -29,19 +30,14 @@ class EncodeOptions(NamedTuple):
 
     def allocate(self, rows: int, dim: int) -> NDArray[Any] | ArrayFile:
         """Zeros for the result, in memory or in the file ``out``."""
-        kind = np.int8 if self.precision == "int8" else np.float32
+        kind, shape = DTYPES[self.precision], (rows, stored_size(dim, self.precision))
         if self.out is None:
-            return np.zeros((rows, dim), dtype=kind)
-        return ArrayFile(self.out, dtype=kind, shape=(rows, dim))
+            return np.zeros(shape, dtype=kind)
+        return ArrayFile(self.out, dtype=kind, shape=shape)
 
     def finish(self, embeddings: Tensor) -> NDArray[Any]:
-        """Embeddings (B, D) float32 as the result has them: of length one, or of 8 bits, if so chosen."""
-        if self.normalize:
-            embeddings = unit(embeddings)
-        if self.precision == "int8":
-            embeddings = quantise(embeddings)
-        array: NDArray[Any] = embeddings.numpy(force=True)
-        return array
+        """Embeddings (B, D) float32 as the result has them: of length one, or in fewer bits, if so chosen."""
+        return quantise(unit(embeddings) if self.normalize else embeddings, self.precision)
 
 
 class SentenceEmbedder(ABC):
@@ -81,14 +77,15 @@ class SentenceEmbedder(ABC):
             space: of a run with heads: ``meaning`` (its default), ``language`` or ``original``.
             normalize: whether vectors get length one.
             show_progress: whether to show a progress bar.
-            precision: ``float32``; ``bfloat16``: computes with weights in bfloat16, the result is float32;
-                ``int8``: computes in float32 and returns whole numbers of 8 bits, each vector scaled to its own
-                largest value, which cosines do not depend on.
+            precision: ``float32``; ``bfloat16``: computes with weights in bfloat16, the result is float32. The others
+                compute in float32 and return fewer bits (``xsent.quantization``): ``float16``; ``int8``: whole numbers,
+                each vector scaled to its own largest value, which cosines do not depend on; ``binary``: the signs,
+                eight in a byte, (N, D / 8) uint8.
             out: a ``.npy`` file to write the vectors to; the result is then a memory map of that file, which appears
                 when it is complete.
 
         Returns:
-            (D,) for one text, (N, D) for several, in their order; on the CPU.
+            (D,) for one text, (N, D) for several, in their order; on the CPU. Of ``binary`` D / 8 bytes.
 
         Raises:
             ValueError: an unknown space, precision or device.
@@ -109,8 +106,8 @@ class SentenceEmbedder(ABC):
         check_choice("precision", precision, get_args(Precision))
         space = self.spaces[0] if space is None else space
         check_space(space, self.spaces)
-        if normalize and precision == "int8":
-            raise ValueError("normalize=True: a vector of precision='int8' cannot have length one; use similarity")
+        if normalize:
+            check_length_one(precision, option="normalize=True")
         options = EncodeOptions(batch_size, normalize, show_progress, precision, None)
         with _moved(self._networks(), device):
             if out is None:
@@ -125,7 +122,7 @@ class SentenceEmbedder(ABC):
     def similarity(
         self, a: str | Iterable[str] | Tensor | NDArray[Any], b: str | Iterable[str] | Tensor | NDArray[Any]
     ) -> Tensor:
-        """Cosines (M, N) of M and N texts or vectors; one text or one vector counts as a row.
+        """Cosines (M, N) of M and N texts or vectors of any precision; one text or one vector counts as a row.
 
         Raises:
             ValueError: the vectors have different sizes.
@@ -137,10 +134,10 @@ class SentenceEmbedder(ABC):
         return cos_sim(left, right)
 
     def _rows(self, side: str | Iterable[str] | Tensor | NDArray[Any]) -> Tensor:
-        if isinstance(side, np.ndarray) and side.dtype.kind in "fi":
+        if isinstance(side, np.ndarray) and side.dtype.kind in "fiu":
             side = torch.from_numpy(side)
         vectors = side if isinstance(side, Tensor) else self.encode(side)
-        rows = (vectors[None] if vectors.ndim == 1 else vectors).float()
+        rows = dequantise(vectors[None] if vectors.ndim == 1 else vectors)
         check_finite(rows, encoder_name(self))
         return rows
 
@@ -157,12 +154,6 @@ def check_dim(name: str, dim: int, largest: int) -> None:
     """Raise ``UsageError`` unless the vectors of this encoder can be truncated to the size."""
     if not isinstance(dim, int) or isinstance(dim, bool) or not 1 <= dim <= largest:
         raise UsageError(f"dim={dim}: expected 1 to {largest}, the size of the vectors of {name}")
-
-
-def quantise(vectors: Tensor) -> Tensor:
-    """Vectors (N, D) in 8 bits, each scaled to its own largest value; a zero vector stays zero."""
-    largest = vectors.abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)
-    return (vectors / largest * 127).round().to(torch.int8)
 
 
 @contextmanager
