@@ -67,10 +67,12 @@ divergence: $(VENV)/.dev
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -f docs/site/mkdocs.yml
 
-# Exports with the oldest sentence-transformers that the extra `st` admits; `make test` has the newest.
+# Exports with the oldest sentence-transformers that the extra `st` admits, LoRA with the oldest peft of the extra `lora`;
+# `make test` has the newest.
 oldest: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/oldest sentence-transformers==5.4.0
-	PYTHONPATH=$(VENV)/oldest $(PYTEST) tests/models/export tests/jobs/export/test_export.py tests/test_cli_export.py -n 2
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/oldest sentence-transformers==5.4.0 peft==0.18.0
+	PYTHONPATH=$(VENV)/oldest $(PYTEST) tests/models/export tests/jobs/export/test_export.py tests/test_cli_export.py \
+		tests/models/test_lora.py -n 2
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

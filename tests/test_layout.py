@@ -42,6 +42,7 @@ OWNERS = {
     "omegaconf": {"run", "sweeps"},
     "faiss": {"evaluation/search"},
     "transformers": {"models", "data"},
+    "peft": {"models"},
     "stanza": {"text"},
     "nltk": {"text"},
     "mteb": {"evaluation"},

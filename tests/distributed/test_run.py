@@ -16,6 +16,7 @@ RECIPES = {
     "oracle": "recipe=oracle encoder=tiny recipe.optimizer.lr=0.001",
     "dream": "recipe=dream encoder=tiny recipe.optimizer.lr=0.001",
     "labse": "recipe=labse encoder=tiny",
+    "labse with LoRA": "recipe=labse encoder=mbert encoder.max_length=null recipe.lora.rank=2",
     # Mined from the whole mega-batch; every hard negative is one of every anchor, whichever device has it.
     "paraphrase": (
         "recipe=paraphrase recipe/paraphrase/loss=ams_all encoder=tiny recipe.freeze.embeddings=none"
@@ -50,9 +51,9 @@ def overrides_of(recipe: str, trainer: str, tmp_path: Path) -> list[str]:
     else:
         data = toy_overrides(toy_bitext(tmp_path / "data", pairs=150))
     options = [f"trainer={trainer}", "trainer.max_epochs=2", "trainer.enable_progress_bar=false"]
-    optimizer = [SGD] if recipe in ("labse", "paraphrase") else []
-    if recipe == "transfer":
-        optimizer = [SGD, f"encoder.path={without_dropout(tmp_path / 'bert')}"]
+    optimizer = [SGD] if recipe in ("labse", "labse with LoRA", "paraphrase", "transfer") else []
+    if "encoder=mbert" in RECIPES[recipe]:
+        data.append(f"encoder.path={without_dropout(tmp_path / 'bert')}")
     return [*data, *RECIPES[recipe].split(), *optimizer, *options, f"cache_dir={tmp_path / 'cache'}"]
 
 

@@ -54,6 +54,7 @@ TRAIN = [
     Mistake("recipe=oracle encoder.name=[a", "cannot be read; quote it"),
     Mistake("recipe=oracle trainer=gpu", "torch finds no GPU on this machine; use trainer=cpu"),
     Mistake("recipe=oracle logger=wandb", "logger needs wandb: pip install 'xsent[wandb]'"),
+    Mistake("recipe=labse recipe.lora.rank=8", "recipe.lora needs peft: pip install 'xsent[lora]'"),
     Mistake("recipe=oracle data=parquet data.root=x", "pip install 'xsent[parquet]'"),
     Mistake("recipe=oracle data=bitext", "data.root: expected a value, data.root=..."),
     Mistake("recipe=oracle data=bitext data.root=nope", "nope"),

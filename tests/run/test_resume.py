@@ -60,11 +60,14 @@ DIVERGENCE = (
     f"{TOY_BERT} recipe=divergence data.train_seeds=25 data.valid_seeds=4 data.test_seeds=4 data.global_batch_size=8"
     " recipe/divergence/judge=cross_encoder recipe.judge.max_length=32 recipe.optimizer.lr=0.001"
 )
+# Adapters with a dropout of their own, beside the transformer's.
+LORA = f"{TOY_BERT} recipe=labse data=bitext data.global_batch_size=64 recipe.lora.rank=2 recipe.lora.dropout=0.1"
 ALIGNMENT = (
     "encoder=micro recipe=divergence data.train_seeds=90 data.valid_seeds=8 data.test_seeds=8 data.global_batch_size=8"
     " pictures=null logger=none"
 )
 WITH_BERT = {
+    "labse with LoRA": (LORA, toy_bitext),
     "paraphrase": (PARAPHRASE, toy_labelled),
     "rolaser": (ROLASER, toy_sentences),
     "divergence": (DIVERGENCE, toy_divergences),
@@ -81,10 +84,13 @@ def overrides_of(recipe: str, tmp_path: Path) -> list[str]:
     return [*options.split(), f"data.root={root}", f"encoder.path={encoder}"]
 
 
-# tests/faults/test_training_kills.py has every recipe as it is; here both hosts of ORACLE with a warm-up, and the
-# alignment judge.
+# tests/faults/test_training_kills.py has every recipe as it is; here both hosts of ORACLE with a warm-up, the alignment
+# judge, and adapters.
+EACH = ["oracle with meat", "oracle with dream", "divergence with alignment", "labse with LoRA"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", ["oracle with meat", "oracle with dream", "divergence with alignment"])
+@pytest.mark.parametrize("recipe", EACH)
 def test_a_run_killed_twice_ends_with_the_weights_of_an_unbroken_run(tmp_path: Path, recipe: str) -> None:
     options = (
         "trainer.max_epochs=2 callbacks.checkpoints.every_n_batches=3 evaluator=none trainer.enable_progress_bar=false"

@@ -1,4 +1,4 @@
-"""Base class of recipes that train an encoder: vectors, files, frozen parts."""
+"""Base class of recipes that train an encoder: vectors, files, frozen parts, adapters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
@@ -13,6 +13,7 @@ from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.models import freezing
 from xsent.models.encoders.base import Encoder
 from xsent.models.gradient_cache import embed_chunked
+from xsent.models.lora import Lora, merge_adapters, merged
 from xsent.recipes.base import D, SentenceRecipe
 from xsent.recipes.encoder_folder import save_encoder
 
@@ -21,13 +22,14 @@ PREFIX = "encoder."  # of the encoder's weights in a checkpoint
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EncoderRecipe(SentenceRecipe[D]):
-    """A recipe that trains an encoder; parts of it may be frozen.
+    """A recipe that trains an encoder; parts of it may be frozen, or all of its transformer but LoRA's adapters.
 
     Optimizer and checkpoints omit frozen parts. A checkpoint stores their digest and is refused by an encoder with
-    other frozen weights.
+    other frozen weights. A saved or loaded encoder has the adapters merged into its weights.
 
     Raises:
-        ValueError: ``micro_batch_size`` is less than 1, or ``freeze`` does not fit the encoder.
+        ValueError: ``micro_batch_size`` is less than 1, or ``freeze`` or ``lora`` does not fit the encoder.
+        ImportError: ``lora`` needs peft.
     """
 
     spaces = ("original",)
@@ -37,6 +39,7 @@ class EncoderRecipe(SentenceRecipe[D]):
     # `embeddings` and `layers` for `xsent.models.freezing.freeze`; `field()`, since Lightning's method would be the
     # default.
     freeze: InitVar[Mapping[str, Any]] = field()
+    lora: Lora
     micro_batch_size: int | None  # pairs whose activations are in memory at a time (a second forward pass); None: all
     tokenizer_sentences: int  # per language, to train a tokenizer if the encoder has none
 
@@ -47,6 +50,7 @@ class EncoderRecipe(SentenceRecipe[D]):
                 f"recipe.micro_batch_size={self.micro_batch_size}: expected a number of pairs, or null for all"
             )
         freezing.freeze(self.encoder, **freeze)
+        self.lora.add_adapters(self.encoder)
         self.omitted_weights = {PREFIX + name for name in freezing.frozen_names(self.encoder)}
         # Computed once: hashing a large table takes seconds.
         self._frozen_digest = freezing.frozen_digest(self.encoder) if self.omitted_weights else ""
@@ -76,7 +80,7 @@ class EncoderRecipe(SentenceRecipe[D]):
         return self.encoder.can_save
 
     def save_encoder(self, folder: Path) -> None:
-        save_encoder(self.encoder, folder)
+        save_encoder(merged(self.encoder), folder)
 
     def on_fit_start(self) -> None:
         super().on_fit_start()
@@ -92,10 +96,13 @@ class EncoderRecipe(SentenceRecipe[D]):
     def trained_model(cls, encoder: Encoder, checkpoint: Mapping[str, Any]) -> Encoder:
         options = checkpoint["xsent"]["config"]["recipe"]
         freezing.freeze(encoder, **options["freeze"])
+        if (lora := options.get("lora")) is not None:  # runs of earlier versions have none
+            Lora(**{name: value for name, value in lora.items() if name != "_target_"}).add_adapters(encoder)
         digest = freezing.frozen_digest(encoder) if freezing.frozen_names(encoder) else ""
         _check_frozen(encoder, digest, checkpoint)
         cls.reshape_encoder(encoder, options, checkpoint["state_dict"])
         _load_trained(encoder, checkpoint["state_dict"])
+        merge_adapters(encoder)
         return encoder.eval()
 
     @classmethod
@@ -105,7 +112,7 @@ class EncoderRecipe(SentenceRecipe[D]):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)
         for name in self.omitted_weights:
-            del checkpoint["state_dict"][name]
+            checkpoint["state_dict"].pop(name, None)  # a projection may have removed the pooler
         checkpoint["xsent"]["frozen"] = self._frozen_digest
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

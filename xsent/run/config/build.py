@@ -152,6 +152,9 @@ def check_fits(config: Mapping[str, Any], data: TrainingData) -> None:
             " vectors of a frozen one can be marked: recipe=oracle, dream or meat"
         )
     recipe.check_data(data)
+    if lora := config["recipe"].get("lora"):
+        load = get_object(config["encoder"]["_target_"])
+        build(lora, "adapters").check_encoder(getattr(load, "__self__", load), config["encoder"]["name"])
     trainer, optimizer = config["trainer"], config["recipe"].get("optimizer", {})
     if trainer.get("gradient_clip_val") and str(trainer["precision"]).endswith("mixed") and optimizer.get("fused"):
         raise UsageError(

@@ -20,6 +20,7 @@ PACKAGES = {
     "xsent.data.readers.parallel.read_parquet": ("pyarrow", "parquet"),
     "xsent.data.readers.parallel.read_hub": ("datasets", "hub"),
     "xsent.evaluation.mteb.evaluator.MtebEvaluator": ("mteb", "mteb"),
+    "xsent.models.lora.Lora": ("peft", "lora"),
 }
 NAMES = {int: "an integer", float: "a number", str: "a string", bool: "true or false", type(None): "null"}
 
@@ -114,6 +115,8 @@ def check_machine(config: Mapping[str, Any]) -> None:
     """
     for key_path, node in targets(config):
         package, extra = PACKAGES.get(str(node["_target_"]), ("", ""))
+        if package == "peft" and node.get("rank") is None:  # no adapters
+            continue
         if package and find_spec(package) is None:
             raise ModuleNotFoundError(f"{key_path} needs {package}: pip install 'xsent[{extra}]'")
     if isinstance(config.get("device"), str):

@@ -75,6 +75,7 @@ KINDS = {
         ),
         {
             "judge": "judge",
+            "lora": "adapters",
             "loss": "loss",
             "mining": "mining",
             "optimizer": "optimizer",
@@ -89,6 +90,7 @@ KINDS = {
             "xsent.models.pairs.cross_encoder.PairEncoder",
         )
     ),
+    "adapters": Kind(("xsent.models.lora.Lora",)),
     "loss": Kind(
         (
             "xsent.losses.AdditiveMarginScale",
