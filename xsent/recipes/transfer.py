@@ -71,7 +71,9 @@ class TransferRecipe(DistillationRecipe[BitextData]):
         options = {"unfreeze_step": self.unfreeze_step != 0, "embedding_lr": self.embedding_lr is not None}
         for option, is_set in options.items():
             if is_set and not self.encoder.word_vectors.requires_grad:
-                raise UsageError(f"recipe.{option} trains the word embeddings, and recipe.freeze or recipe.lora freezes them")
+                raise UsageError(
+                    f"recipe.{option} trains the word embeddings, and recipe.freeze or recipe.lora freezes them"
+                )
 
     @property
     def _sides(self) -> list[str]:
