@@ -292,5 +292,9 @@ def test_encoders_are_listed_and_described(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert {"origin     hub: sentence-transformers/LaBSE", "licence    Apache-2.0"} <= set(lines)
+    assert main(["encoders", "mini"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "language      pairs  Tatoeba  FLORES" in lines
+    assert max(map(len, lines)) <= 80
     assert main(["encoders", "labs"]) == 1
     assert caplog.records[-1].getMessage().endswith("; did you mean labse?")

@@ -1,6 +1,8 @@
-"""Table of the encoders of ``conf/encoder``, read from the comments of their files without building them."""
+"""Table of the encoders of ``conf/encoder``, read from their files without building them; languages of the bundled."""
 
+import csv
 import re
+import textwrap
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +14,7 @@ from xsent.paths import conf_folder
 
 FIELD = re.compile(r"# (dim|languages|origin|licence): (.+)")
 WIDTHS = (17, 4, 11, 0)  # of the columns of the table, for 80 columns in all
+GOOD = 80  # percent of sentences; from here on an encoder is good enough in a language
 
 
 class EncoderInfo(NamedTuple):
@@ -64,6 +67,68 @@ def encoder_info(name: str) -> EncoderInfo:
     about = " ".join(line.removeprefix("# ") for line in lines if not FIELD.fullmatch(line))
     dim = int(content["dim"] if "dim" in content else fields["dim"])
     return EncoderInfo(name, dim, fields["languages"], fields["origin"], fields.get("licence", ""), about)
+
+
+# ---- languages of a bundled encoder
+
+
+class LanguageScore(NamedTuple):
+    """How well an encoder works in a language other than English."""
+
+    language: str  # ISO 639-3
+    training_pairs: int  # pairs with a side in the language, entries of lexicons included
+    tatoeba: float | None  # percent of its sentences whose nearest English one is their translation; None: not tested
+    flores: float | None  # the same, on FLORES-200 dev
+
+    @property
+    def is_good(self) -> bool:
+        """Whether each accuracy is at least ``GOOD``, and there is one."""
+        accuracies = [value for value in (self.tatoeba, self.flores) if value is not None]
+        return bool(accuracies) and min(accuracies) >= GOOD
+
+
+def language_file(name: str) -> Path:
+    """File of the languages of a bundled encoder, written by ``benchmarks.languages``; other encoders have none."""
+    return Path(__file__).resolve().parent / "assets" / name / "languages.tsv"
+
+
+def language_scores(path: Path) -> list[LanguageScore]:
+    """The rows of a ``language_file``, by language."""
+    with path.open(encoding="utf-8", newline="") as file:
+        # The first line names the vectors that were measured.
+        rows = csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t")
+        return [
+            LanguageScore(row["language"], int(row["training_pairs"]), _number(row["tatoeba"]), _number(row["flores"]))
+            for row in rows
+        ]
+
+
+def language_table(path: Path) -> str:
+    """The rows of a ``language_file`` as a table of 80 columns; languages without a test set are listed below it."""
+    scores = language_scores(path)
+    tested = [score for score in scores if score.tatoeba is not None or score.flores is not None]
+    untested = [f"{score.language} {score.training_pairs:,}" for score in scores if score not in tested]
+    lines = ["language      pairs  Tatoeba  FLORES"]
+    lines += [
+        f"{score.language} {'*' if score.is_good else ' '}{score.training_pairs:14,}"
+        f"{_percent(score.tatoeba):>9}{_percent(score.flores):>8}".rstrip()
+        for score in tested
+    ]
+    good = sum(score.is_good for score in scores)
+    about = (
+        "pairs: training pairs. Tatoeba, FLORES: percent of sentences whose nearest English sentence is their"
+        f" translation. *: good enough, at least {GOOD} in each test; {good} languages."
+    )
+    paragraphs = [about, f"Not tested (pairs): {', '.join(untested)}."] if untested else [about]
+    return "\n".join([*lines, *("\n" + textwrap.fill(text, 80) for text in paragraphs)])
+
+
+def _number(cell: str) -> float | None:
+    return float(cell) if cell else None
+
+
+def _percent(accuracy: float | None) -> str:
+    return "" if accuracy is None else f"{accuracy:.1f}"
 
 
 def unknown_encoder(source: str) -> str:

@@ -16,7 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xsent.catalogue import encoder_info, encoder_names, encoders, unknown_encoder
+from xsent.catalogue import (
+    encoder_info,
+    encoder_names,
+    encoders,
+    language_file,
+    language_table,
+    unknown_encoder,
+)
 from xsent.cli.command_config import (
     checkpoint_name,
     encoder_source,
@@ -261,3 +268,5 @@ def run_encoders(options: argparse.Namespace) -> None:
     lines["use"] = f'xsent.load_encoder("{entry.name}"), xsent mine ... --encoder {entry.name}'
     for title, value in lines.items():
         sys.stdout.write(textwrap.fill(str(value), 80, initial_indent=f"{title:11}", subsequent_indent=" " * 11) + "\n")
+    if (path := language_file(entry.name)).is_file():
+        sys.stdout.write(f"\n{language_table(path)}\n")
