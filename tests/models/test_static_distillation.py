@@ -42,6 +42,11 @@ def test_a_plane_in_space_keeps_all_distances_and_a_line_of_it_its_share() -> No
     assert principal_components(points, 1).variance == pytest.approx(0.9)
 
 
+def test_all_dimensions_keep_their_axes() -> None:
+    centred = principal_components(torch.tensor([[1.0, 5.0], [2.0, 5.0], [6.0, 8.0]]), 2).vectors
+    torch.testing.assert_close(centred, torch.tensor([[-2.0, -1.0], [-1.0, -1.0], [3.0, 2.0]]).double())
+
+
 @pytest.mark.parametrize(
     ("rows", "dim", "message"), [(9, 5, "dim=5: expected at most the encoder's 4"), (3, 3, "fewer than the 3 pieces")]
 )

@@ -119,7 +119,7 @@ def unnormalized(embedder: object) -> Iterator[None]:
 
 
 class Reduced(NamedTuple):
-    """Vectors on their first principal components."""
+    """Centred vectors on fewer axes."""
 
     vectors: Tensor  # (N, dim) float64, of mean 0
     variance: float  # share of the variance that is kept
@@ -128,7 +128,9 @@ class Reduced(NamedTuple):
 def principal_components(vectors: Tensor, dim: int) -> Reduced:
     """Centre vectors (N, D) and project them on their first ``dim`` principal components, by decreasing variance.
 
-    The largest number of each direction is positive, so that the result does not depend on the solver.
+    The largest number of each direction is positive, so that the result does not depend on the solver. With ``dim`` D
+    the vectors keep their axes: a rotation would change no cosine, and a student that goes on to learn the vectors of
+    its teacher starts in their space.
 
     Raises:
         ValueError: ``dim`` exceeds D, or there are too few vectors.
@@ -138,6 +140,8 @@ def principal_components(vectors: Tensor, dim: int) -> Reduced:
     if len(vectors) <= dim:
         raise ValueError(f"dim={dim}: expected fewer than the {len(vectors)} pieces with a vector")
     centred = vectors.double() - vectors.double().mean(dim=0)
+    if dim == vectors.size(1):
+        return Reduced(centred, 1.0)
     variances, directions = torch.linalg.eigh(centred.T @ centred)  # in increasing order
     directions = directions.flip(1)[:, :dim]  # (D, dim)
     largest = directions.gather(0, directions.abs().argmax(dim=0, keepdim=True))  # (1, dim)
