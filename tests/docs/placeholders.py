@@ -576,7 +576,7 @@ def wordnet(path: Path, store: Store) -> None:
     write_wordnet(path)
 
 
-@maker_of("models/mine", "models/static")
+@maker_of("models/mine")
 def static_encoder(path: Path, store: Store) -> None:
     shutil.copytree(ROOT / "xsent" / "assets" / "micro", path)
 
@@ -586,6 +586,14 @@ def transplanted(path: Path, store: Store) -> None:
     from xsent.cli import main
 
     assert main(["transplant", "--from", str(store.get("sentence_transformer")), "-o", str(path)]) == 0
+
+
+@maker_of("models/static")
+def distilled(path: Path, store: Store) -> None:
+    """Static vectors of all dimensions of the small transformer."""
+    from xsent.cli import main
+
+    assert main(["distill-static", str(store.get("MINILM")), "-o", str(path), "--dim", "16"]) == 0
 
 
 @maker_of("models/meaning")
