@@ -74,7 +74,8 @@ def select_pieces(tokenizer: Tokenizer) -> Pieces:
 def piece_texts(pieces: Pieces) -> list[str]:
     """The text of each piece without marks of words; empty for a mark alone."""
     tokenizer = pieces.tokenizer
-    texts = (tokenizer.id_to_token(id_) if tokenizer.decoder is None else tokenizer.decode([id_]) for id_ in pieces.ids)
+    decode = tokenizer.id_to_token if tokenizer.decoder is None else lambda id_: tokenizer.decode([id_])
+    texts = [str(decode(id_)) for id_ in pieces.ids]
     return [text.removeprefix("##").replace("▁", " ").strip() for text in texts]
 
 
