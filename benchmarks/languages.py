@@ -11,6 +11,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,14 +29,20 @@ TESTS = {"tatoeba": DATA / "tatoeba", "flores": DATA / "flores200" / "dev"}
 PIVOT = "eng"
 
 
-def training_pairs(name: str, overrides: Sequence[str]) -> dict[str, int]:
-    """Training pairs of each language but English, of all folders together."""
+def training_data(name: str, overrides: Sequence[str]) -> Any:
+    """The training data of a bundled encoder, read."""
     register_resolvers()
     roots = ",".join(str(DATA / folder) for folder in ROOTS[name])
     defaults = [f"experiment={name}", f"data.root=[{roots}]", f"run_dir={ROOT / 'runs'}"]
     config = load_config("train", [*defaults, *overrides])
     data = build(config["data"], "data")
     data.read()
+    return data
+
+
+def training_pairs(name: str, overrides: Sequence[str]) -> dict[str, int]:
+    """Training pairs of each language but English, of all folders together."""
+    data = training_data(name, overrides)
     train = data.splits["train"]
     sides = [np.bincount(side, minlength=len(data.language_codes)) for side in (train.source_lang, train.target_lang)]
     within = np.bincount(train.source_lang[train.source_lang == train.target_lang], minlength=len(data.language_codes))

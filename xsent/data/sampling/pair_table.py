@@ -192,20 +192,28 @@ def swapped_sides(corpus: Corpus) -> list[str]:
     return swapped
 
 
+def components(columns: Columns) -> Rows:
+    """Number (N,) of each pair's component: pairs that share a sentence, directly or through other pairs."""
+    if not len(columns.source):
+        return np.arange(0)
+    size = int(max(columns.source.max(), columns.target.max())) + 1
+    numbers: Rows = connected_groups(size, columns.source, columns.target)[columns.source]
+    return numbers
+
+
 def groups(columns: Columns, languages: Sequence[str]) -> Rows:
-    """Number (N,) of each pair's group: pairs that share a sentence, directly or through other pairs.
+    """Number (N,) of each pair's group, which is its component unless that is too large.
 
     Pairs of one group are not negatives of each other, since the sentence of one may translate the other. Lexicons link
     a third of all pairs through words of several meanings, and these pairs would lose a third of their negatives. So
     where such a component has more than ``MAX_COMPONENT`` pairs, its groups are the pairs of one English text (of one
     source, without an English side).
     """
-    if not len(columns.source):
-        return np.arange(0)
-    size = int(max(columns.source.max(), columns.target.max())) + 1
-    component = connected_groups(size, columns.source, columns.target)[columns.source]
+    component = components(columns)
     is_large = np.bincount(component)[component] > MAX_COMPONENT
-    numbers: Rows = np.where(is_large, size + _pivot_side(columns, languages), component)
+    # Components and texts have numbers from 0: those of texts start after the last component.
+    first = component.max(initial=-1) + 1
+    numbers: Rows = np.where(is_large, first + _pivot_side(columns, languages), component)
     return numbers
 
 
