@@ -146,7 +146,9 @@ def run_distill_static(options: argparse.Namespace) -> None:
     vocabulary = config["tokenizer"]
     summary = distill_static(
         options.output,
-        load=partial(load_embedder, config),
+        load=partial(
+            load_embedder, config | {"dim": None}
+        ),  # its complete vectors: `dim` is of the principal components
         load_tokenizer=None
         if vocabulary is None
         else partial(_load_tokenizer, vocabulary, config["trust_remote_code"]),
