@@ -1,7 +1,8 @@
 """Accuracy of truncated vectors in fewer bits: Tatoeba and FLORES-200 dev, ten languages, mean of both directions.
 
-``python -m benchmarks.dimensions micro mini runs/matryoshka [--dims 256 128 64 32] [--precisions float32 int8 binary]``
-takes any source of ``xsent.load_encoder``; sentences are encoded once. The test sets are under ``XSENT_DATA``.
+``python -m benchmarks.dimensions micro mini runs/matryoshka [--dims 256 128 64 32] [--precisions float32 int8 binary]
+[--languages deu fra spa]`` takes any source of ``xsent.load_encoder``; sentences are encoded once. The test sets are
+under ``XSENT_DATA``.
 """
 
 import argparse
@@ -22,9 +23,10 @@ DATA = Path(os.environ.get("XSENT_DATA", "../shared/data")).resolve()
 ROOTS = {"tatoeba": DATA / "tatoeba", "flores": DATA / "flores200" / "dev"}
 
 
-def evaluator_of(name: str, root: Path) -> Any:
+def evaluator_of(name: str, root: Path, languages: list[str] | None) -> Any:
     """An evaluator that has read its test sets."""
-    config = load_config("evaluate", ["run_dir=none", f"evaluator={name}", f"evaluator.root={root}"])
+    chosen = [] if languages is None else [f"evaluator.languages=[{','.join(languages)}]"]
+    config = load_config("evaluate", ["run_dir=none", f"evaluator={name}", f"evaluator.root={root}", *chosen])
     return build_evaluator(config["evaluator"], None, split="test")
 
 
@@ -34,8 +36,9 @@ def main() -> None:
     parser.add_argument("encoders", nargs="+")
     parser.add_argument("--dims", type=int, nargs="+", default=[256, 128, 64, 32])
     parser.add_argument("--precisions", nargs="+", choices=get_args(Precision), default=["float32", "int8", "binary"])
+    parser.add_argument("--languages", nargs="+", help="instead of the ten of the evaluators")
     options = parser.parse_args()
-    evaluators = {name: evaluator_of(name, root) for name, root in ROOTS.items()}
+    evaluators = {name: evaluator_of(name, root, options.languages) for name, root in ROOTS.items()}
     for source in options.encoders:
         encoder = xsent.load_encoder(source)
         vectors = {name: encoder.encode(evaluator.sentences()) for name, evaluator in evaluators.items()}
