@@ -304,6 +304,7 @@ def test_an_epoch_draws_from_each_root_in_proportion_to_its_share(tmp_path: Path
     ("options", "message"),
     [
         ({"root": []}, r"data\.root=\[\]: expected a file or folder"),
+        ({"root": 5}, r"data\.root=5: expected a string"),
         ({"root": ["small", None]}, r"data\.root=None: expected a string"),
         ({"shares": [1, 2, 3]}, r"data\.shares=\[1, 2, 3\]: expected 2, .* found 3"),
         ({"shares": 0.5}, r"data\.shares=\[0\.5\]: expected 2"),

@@ -131,17 +131,19 @@ class BitextData(TrainingData):
     @property
     def roots(self) -> list[str | None]:
         """``root`` as a list."""
-        return [self.root] if isinstance(self.root, str | None) else list(self.root)
+        if self.root is None or isinstance(self.root, str):
+            return [self.root]
+        return list(self.root) if isinstance(self.root, Sequence) else [self.root]
 
     def _check_roots(self) -> None:
         if not self.roots:
             raise UsageError("data.root=[]: expected a file or folder, or several")
-        if not isinstance(self.root, str | None):
-            for root in self.root:
+        if self.root is not None:
+            for root in self.roots:
                 check_string("data.root", root)
         if self.shares is None:
             return
-        shares = list(self.shares) if isinstance(self.shares, Sequence) else [self.shares]
+        shares = list(self.shares) if isinstance(self.shares, list | tuple) else [self.shares]
         if len(shares) != len(self.roots):
             raise UsageError(
                 f"data.shares={shares}: expected {len(self.roots)}, one for each file or folder of data.root,"
