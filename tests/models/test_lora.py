@@ -20,7 +20,10 @@ QUERY = "transformer.encoder.layer.1.attention.self.query"
 
 
 def lora(rank: int | None = 2, alpha: float = 6.0, **options: Any) -> Lora:
-    return Lora(**{"rank": rank, "alpha": alpha, "dropout": 0.0, "target_modules": ALL_LINEAR} | options)
+    return Lora(
+        **{"rank": rank, "alpha": alpha, "dropout": 0.0, "target_modules": ALL_LINEAR, "train_embeddings": False}
+        | options
+    )
 
 
 def adapted(encoder: SentenceEncoder, **options: Any) -> SentenceEncoder:
@@ -114,6 +117,16 @@ def test_frozen_layers_get_no_adapters() -> None:
     names = layers_with_adapters(encoder)
     assert len(names) == 6
     assert all(name.startswith("transformer.encoder.layer.2.") for name in names)
+
+
+def test_word_embeddings_are_trained_beside_the_adapters_on_request() -> None:
+    encoder = adapted(small_encoder(), train_embeddings=True)
+    reached = gradients(encoder)
+    assert {name for name in reached if "lora_" not in name} == {"transformer.embeddings.word_embeddings.weight"}
+    frozen = small_encoder()
+    freeze(frozen, embeddings="word", layers=0)
+    with pytest.raises(ValueError, match=r"recipe\.lora\.train_embeddings trains .*, and recipe\.freeze freezes them"):
+        lora(train_embeddings=True).add_adapters(frozen)
 
 
 def test_without_a_rank_nothing_changes() -> None:

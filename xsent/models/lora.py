@@ -32,6 +32,7 @@ class Lora:
     alpha: float  # divided by the rank, factor of the update
     dropout: float  # of the adapters' input
     target_modules: str | Sequence[str]  # `all-linear`, or the last parts of the layers' names, such as `query`
+    train_embeddings: bool  # whether the word embeddings are trained, too, such as those of a new vocabulary
 
     def __post_init__(self) -> None:
         if self.rank is not None and self.rank < 1:
@@ -58,17 +59,21 @@ class Lora:
     def add_adapters(self, encoder: Encoder) -> None:
         """Add adapters to an encoder in place, and freeze all other weights of its transformer.
 
-        Layers of ``encoder.frozen_modules`` get no adapter. A projection after the pooling is trained as without
-        adapters. The random numbers of A are drawn from torch's generator, which is then set back.
+        ``train_embeddings`` leaves the table of word vectors trained. Layers of ``encoder.frozen_modules`` get no adapter.
+        A projection after the pooling is trained as without adapters. The random numbers of A are drawn from torch's
+        generator, which is then set back.
 
         Raises:
-            ValueError: an encoder without a transformer, or layers that it does not have.
+            ValueError: an encoder without a transformer, layers that it does not have, or embeddings to train that
+                are frozen already.
             ImportError: peft is not installed.
         """
         self.check_encoder(type(encoder), encoder.name)
         if self.rank is None:
             return
         assert isinstance(encoder, PooledEncoder)
+        if self.train_embeddings and not encoder.word_vectors.requires_grad:
+            raise ValueError("recipe.lora.train_embeddings trains the word embeddings, and recipe.freeze freezes them")
         try:
             from peft import LoraConfig, inject_adapter_in_model
         except ImportError as error:
@@ -81,6 +86,7 @@ class Lora:
         )
         with torch.random.fork_rng(devices=[]):
             inject_adapter_in_model(config, encoder.transformer)
+        encoder.word_vectors.requires_grad_(self.train_embeddings)
         sizes = [(parameter.numel(), parameter.requires_grad) for parameter in encoder.parameters()]
         counts = sum(size for size, trained in sizes if trained), sum(size for size, _ in sizes)
         log.info("%s: %s of %s parameters are trained, by LoRA", encoder.name, *(f"{count:,}" for count in counts))
