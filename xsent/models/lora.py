@@ -59,7 +59,7 @@ class Lora:
     def add_adapters(self, encoder: Encoder) -> None:
         """Add adapters to an encoder in place, and freeze all other weights of its transformer.
 
-        ``train_embeddings`` leaves the table of word vectors trained. Layers of ``encoder.frozen_modules`` get no adapter.
+        ``train_embeddings`` leaves the word embeddings trained. Layers of ``encoder.frozen_modules`` get no adapter.
         A projection after the pooling is trained as without adapters. The random numbers of A are drawn from torch's
         generator, which is then set back.
 
