@@ -101,7 +101,7 @@ def test_every_page_forbids_the_browser_to_load_from_elsewhere(site: Path) -> No
 def test_every_command_is_in_the_reference(site: Path) -> None:
     from xsent.cli import COMMANDS
 
-    addresses = set(re.findall(r'<h2 id="xsent-(\w+)"', text_of(site, "reference/commands.html")))
+    addresses = set(re.findall(r'<h2 id="xsent-([\w-]+)"', text_of(site, "reference/commands.html")))
     assert len(addresses) == len(COMMANDS)
     assert {"mine", "filter", "noise"} <= addresses
 
