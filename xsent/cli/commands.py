@@ -172,9 +172,12 @@ def _load_tokenizer(source: str, trust_remote_code: bool) -> Tokenizer:
     if source in encoder_names() or not file.is_file():
         return tokenizer_of(load_encoder(source, trust_remote_code=trust_remote_code))
     try:
-        return Tokenizer.from_file(str(file))
+        tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the package raises no narrower one
         raise ValueError(f"{file}: expected a tokenizer of the package tokenizers: {error}") from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def run_transplant(options: argparse.Namespace) -> None:
