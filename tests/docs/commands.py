@@ -19,7 +19,7 @@ SHELLS = ("", "bash", "sh", "console")
 DISPLAYED = ("text", "json", "yaml", "toml", "ini", "dockerfile", "html", "csv", "tsv", "latex", "mermaid")
 # Commands in displayed blocks that need files from their page; test_site.py runs them.
 ELSEWHERE = (
-    "python train.py recipe=alignment encoder=mini data=cldr data.languages=[deu,fra,spa]",
+    "python train.py recipe=alignment encoder=micro data=cldr data.languages=[deu,fra,spa]",
     "python train.py recipe=labse encoder=static data=pipes data.root=talks.de.txt trainer.max_epochs=1",
 )
 MARK = re.compile(r"\bneeds (the hub|a GPU)\b")
