@@ -35,6 +35,7 @@ def test_the_command_writes_a_folder_and_reports_its_counts(
     vectors = xsent.load_encoder(source).encode(["the cat", "dog"])
     torch.testing.assert_close(encoder.encode(["The cat"]), vectors[:1])
     torch.testing.assert_close(encoder.encode(["dog"]), vectors[1:])
+    assert len({path.stat().st_mode for path in output.rglob("*") if path.is_file()}) == 1  # everybody may read them
     assert main(command) == 1
     assert "nothing is overwritten" in caplog.messages[-1]
 

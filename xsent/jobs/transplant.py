@@ -11,7 +11,7 @@ from xsent.data.readers.lines import valid_lines
 from xsent.files.atomic import atomic_folder
 from xsent.jobs.checks import check_input
 from xsent.jobs.export.export import check_targets
-from xsent.models.model_files import write_sums
+from xsent.models.model_files import make_readable, write_sums
 from xsent.models.transplant.transplant import (
     TransplantOptions,
     TransplantReport,
@@ -73,5 +73,6 @@ def transplant_encoder(
     with atomic_folder(output) as folder:
         transplanted.save(folder)
         write_sums(folder)
+        make_readable(folder)
     log.info(f"{output}: {source} with the tokenizer of {tokenizer}: {report}; {time.perf_counter() - start:.0f} s")
     return report

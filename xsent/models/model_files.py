@@ -117,6 +117,13 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
+def make_readable(folder: Path) -> None:
+    """Give weights the permissions of the JSON files; safetensors creates files that only their owner can read."""
+    mode = next(folder.rglob("*.json")).stat().st_mode
+    for path in folder.rglob("*.safetensors"):
+        path.chmod(mode)
+
+
 def check_sums(folder: Path) -> None:
     """Raise ``ValueError`` if a file of the folder is not as ``SHA256SUMS`` says, if there is such a list."""
     if not (folder / SUMS).is_file():

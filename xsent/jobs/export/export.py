@@ -12,7 +12,7 @@ from xsent.models.export.check import CheckedExport, CheckResult, check_folder, 
 from xsent.models.export.hard_inputs import HARD_INPUTS
 from xsent.models.export.onnx_graph import write_onnx
 from xsent.models.export.pipeline import Pipeline, expected_vectors, write_pipeline
-from xsent.models.model_files import write_sums
+from xsent.models.model_files import make_readable, write_sums
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +110,5 @@ def _write_and_check(target: ExportTarget, folder: Path, options: ExportOptions)
     write_sums(folder)
     card = folder / "README.md"  # to be edited
     card.write_text(target.card(checked), encoding="utf-8")
-    for path in folder.rglob("*.safetensors"):
-        path.chmod(card.stat().st_mode)  # safetensors creates files that only their owner can read
+    make_readable(folder)
     return result
