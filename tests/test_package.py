@@ -2,6 +2,8 @@
 
 import tomllib
 
+import pytest
+
 from tests.helpers import ROOT
 
 
@@ -17,3 +19,8 @@ def test_type_information_is_installed() -> None:
         data = tomllib.load(file)["tool"]["setuptools"]["package-data"]
     assert "py.typed" in data["xsent"]
     assert (ROOT / "xsent" / "py.typed").is_file()
+
+
+@pytest.mark.parametrize(("encoder", "megabytes"), [("mini", 26), ("micro", 10)])
+def test_a_bundled_encoder_is_as_small_as_the_readme_says(encoder: str, megabytes: int) -> None:
+    assert sum(path.stat().st_size for path in (ROOT / "xsent" / "assets" / encoder).iterdir()) < megabytes * 1e6
