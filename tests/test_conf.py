@@ -1,7 +1,8 @@
-"""Every recipe composes with every encoder and data set, and every key of a config fits its target."""
+"""Every choice composes, and every key of a config fits its target."""
 
 import inspect
 import re
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -73,23 +74,18 @@ def check_signatures(plain: dict[str, Any]) -> None:
                 assert name in passed, f"{key}: {target} needs {name}, no config sets it"
 
 
-# One encoder of each family: transformer, sentence-transformers folder, static, characters, LASER, bundled.
-FAMILIES = ("mbert", "minilm", "static", "static_characters", "laser2", "mini")
-
-
+GROUPS = ("encoder", "data", "evaluator", "trainer", "logger", "debug")  # independent: one of each in a composition
 RECIPE_GROUPS = sorted(str(path.relative_to(CONF)) for path in (CONF / "recipe").glob("*/*"))
 EXPERIMENTS = sorted((CONF / "experiment").rglob("*.yaml"))
 ROOTS = "data.root=FOLDER " + " ".join(
     f"++roots.{name}=FOLDER" for name in ("tatoeba", "sts", "muse", "refresd", "semdiverge")
 )
 CHOICES = [
-    *(f"recipe=labse encoder={encoder}" for encoder in options("encoder")),
-    *(f"recipe={recipe} encoder={encoder}" for recipe in options("recipe") for encoder in FAMILIES),
     *(
-        f"recipe=labse {group}={option}"
-        for group in ("data", "evaluator", "trainer", "logger", "debug")
-        for option in options(group)
+        " ".join(["recipe=labse", *(f"{group}={option}" for group, option in zip(GROUPS, row, strict=True) if option)])
+        for row in zip_longest(*map(options, GROUPS))
     ),
+    *(f"recipe={recipe}" for recipe in options("recipe")),
     *(f"recipe={group.split('/')[1]} {group}={option}" for group in RECIPE_GROUPS for option in options(group)),
     *(f"recipe=paraphrase data={name}" for name in ("labelled", "msrp", "pawsx", "pawsx_dev")),
     *(f"recipe=rolaser evaluator={name}" for name in ("ugc", "ugc_heldout", "ugc_mteb")),

@@ -52,6 +52,7 @@ def test_runs_are_in_the_order_of_their_numbers_and_those_without_a_result_are_l
     assert [row[-1] for row in rows[2:]] == ["0 failed: recipe.margin=0: too small", "1 failed: no result; see its log"]
 
 
+@pytest.mark.slow
 def test_a_grid_prints_and_writes_its_table_and_fails_if_a_run_failed(tmp_path: Path) -> None:
     # That a batch is larger than the data is known when they have been read.
     options = "recipe=labse encoder=tiny trainer.max_epochs=0 trainer.enable_progress_bar=false name=sizes"

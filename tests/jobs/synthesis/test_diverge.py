@@ -428,6 +428,7 @@ def test_the_command_equals_the_job(tmp_path: Path) -> None:
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "job.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_masked_language_model_chooses_words_that_the_seeds_do_not_have(tmp_path: Path) -> None:
     pytest.importorskip("nltk", reason="pip install 'xsent[divergence]'")
     folder = write_parsed(tmp_path / "in")
