@@ -1,11 +1,11 @@
 """Bring all-MiniLM-L6-v2 to the languages of a static encoder: the tables of docs/midi.md.
 
-    python -m benchmarks.transfer [--rows untrained,frozen_body,...] [--pairs 500] [--runs FOLDER]
+    python -m benchmarks.transfer [--rows untrained,frozen_body,...] [--pairs 500] [--static micro] [--runs FOLDER]
 
 Each row is an encoder: transplanted, then trained as ``ROWS`` says on ``--pairs`` pairs of each language of the bitext
 (permissive rows). It is scored alone and side by side with the static encoder: FLORES dev and Tatoeba (ten languages,
-the first ``--sentences`` of each), STS 2017 (five tracks). The data lie under ``XSENT_DATA``. Finished trainings and
-vectors in ``--runs`` are used again.
+the first ``--sentences`` of each), STS 2017 (five tracks), and with ``--clsd`` CLSD WMT19, a test set that nothing is
+chosen on. The data lie under ``XSENT_DATA``. Finished trainings and vectors in ``--runs`` are used again.
 """
 
 import argparse
@@ -20,15 +20,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.clsd import DATA, ROOT, minilm
+from benchmarks.clsd import CLSD, DATA, ROOT, minilm
 from xsent import load_encoder
 from xsent.run import load_config
 from xsent.run.config.build import build
 from xsent.similarity import unit
 
-STATIC = "micro"
 # Of the square of the cosine's parts: 1 is the static encoder alone, 0 the trained one.
 WEIGHTS = (1.0, 0.9, 0.8, 0.7, 0.5, 0.0)
+SCORES = {"flores": "/mean/", "tatoeba": "/mean/", "sts": "spearman", "clsd": "wmt19"}  # parts of metrics' names
 TRAINING = [
     "recipe=transfer",
     "encoder=minilm",
@@ -59,14 +59,14 @@ ROWS: Mapping[str, Sequence[str] | None] = {  # overrides of TRAINING; None: not
 }
 
 
-def transplant(folder: Path, text: Path | None) -> Path:
+def transplant(folder: Path, static: str, text: Path | None) -> Path:
     """Folder of the transplanted encoder."""
     if not folder.exists():
         if text is not None and not text.exists():
             rows = subprocess.run(["gzip", "-dc", DATA / "english/english.tsv.gz"], capture_output=True, check=True)
             lines = [line.split("\t")[0] for line in rows.stdout.decode().splitlines()[:100_000]]
             text.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        command = ["transplant", "--from", str(minilm()), "--tokenizer", STATIC, "-o", str(folder)]
+        command = ["transplant", "--from", str(minilm()), "--tokenizer", static, "-o", str(folder)]
         of_text = [] if text is None else ["--text", str(text)]
         subprocess.run([sys.executable, "-m", "xsent.cli", *command, *of_text], check=True)
     return folder
@@ -83,11 +83,11 @@ def randomise(source: Path, folder: Path) -> Path:
     return folder
 
 
-def trained(row: str, pairs: int, runs: Path) -> Path:
+def trained(row: str, pairs: int, static: str, runs: Path) -> Path:
     """Folder of the encoder of a row."""
     if row == "all_words":
-        return transplant(runs / row, None)
-    start = transplant(runs / "transplanted", runs / "english.txt")
+        return transplant(runs / row, static, None)
+    start = transplant(runs / "transplanted", static, runs / "english.txt")
     if row == "random_embeddings":
         start = randomise(start, runs / "random")
     if (overrides := ROWS[row]) is None:
@@ -125,17 +125,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rows", default="untrained,frozen_body", help=f"of {', '.join(ROWS)}")
     parser.add_argument("--pairs", type=int, default=500, help="of each of ten languages")
+    parser.add_argument("--static", default="micro", choices=["micro", "mini"], help="gives pieces; stands beside")
+    parser.add_argument("--clsd", action="store_true", help="score CLSD WMT19, too")
     parser.add_argument("--sentences", type=int, default=300, help="of each language of FLORES and Tatoeba")
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "transfer")
     options = parser.parse_args()
-    runs = options.runs.absolute()
+    runs = options.runs.absolute() / options.static
     runs.mkdir(parents=True, exist_ok=True)
     head = partial(heads, sentences=options.sentences)
     roots = {
         "flores": head(DATA / "flores200" / "dev", runs / f"flores-{options.sentences}"),
         "tatoeba": head(DATA / "tatoeba", runs / f"tatoeba-{options.sentences}"),
         "sts": DATA / "sts17",
-    }
+    } | ({"clsd": CLSD} if options.clsd else {})
     evaluators = {}
     for name, root in roots.items():
         chosen = [f"evaluator={name}", f"evaluator.root={root}", "run_dir=none"]
@@ -144,10 +146,10 @@ def main() -> None:
     sentences = {name: evaluator.sentences() for name, evaluator in evaluators.items()}
     texts = list(dict.fromkeys(text for part in sentences.values() for text in part))
     rows_of = {text: row for row, text in enumerate(texts)}
-    static = vectors(f"{STATIC}-{options.sentences}", STATIC, texts, runs)
+    static = vectors(f"{options.static}-{len(texts)}", options.static, texts, runs)
     for row in options.rows.split(","):
-        folder = trained(row, options.pairs, runs)
-        student = vectors(f"{folder.name}-{options.sentences}", folder, texts, runs)
+        folder = trained(row, options.pairs, options.static, runs)
+        student = vectors(f"{folder.name}-{len(texts)}", folder, texts, runs)
         for weight in WEIGHTS:
             both = torch.cat([weight**0.5 * static, (1 - weight) ** 0.5 * student], dim=1)
             cells = []
@@ -156,7 +158,7 @@ def main() -> None:
                 cells += [
                     f"{metric.removeprefix('/')} {value:.2f}"
                     for metric, value in evaluator.score(both[chosen_rows]).metrics.items()
-                    if name == "sts" or "/mean/" in metric
+                    if SCORES[name] in metric
                 ]
             print(f"{folder.name} w={weight}: " + "; ".join(cells), flush=True)
 
