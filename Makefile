@@ -44,14 +44,15 @@ bench: $(VENV)/.dev
 results: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.results
 
-# The bundled encoders, from the bitext that BITEXT names (docs/micro.md, docs/mini.md).
+# The bundled encoders, from the translation pairs in BITEXT and WORLD (docs/micro.md, docs/mini.md).
 BITEXT ?= ../shared/data/bitext
+WORLD ?= ../shared/data/world
 micro: $(VENV)/.core
 	$(BIN)/python train.py experiment=micro data.root=$(BITEXT) save_encoder=models/micro
 	cp models/micro/config.json models/micro/tokenizer.json models/micro/vectors.safetensors xsent/assets/micro/
 
 mini: $(VENV)/.core
-	$(BIN)/python train.py experiment=mini data.root=$(BITEXT) save_encoder=models/mini
+	$(BIN)/python train.py experiment=mini 'data.root=[$(BITEXT),$(WORLD),$(WORLD)/other,$(WORLD)/lexicon]' save_encoder=models/mini
 	cp models/mini/config.json models/mini/tokenizer.json models/mini/vectors.safetensors xsent/assets/mini/
 
 # The judge of `xsent filter`, from annotated seeds and the bitext (docs/recipes/divergence.md).
@@ -60,7 +61,7 @@ divergence: $(VENV)/.dev
 	mkdir -p models
 	$(BIN)/xsent diverge $(SEEDS) --kinds subtree_deletion -o models/divergences.jsonl
 	$(BIN)/xsent diverge $(BITEXT)/en-fr.tsv.gz --divergences plain -o models/plain.jsonl
-	$(BIN)/python train.py recipe=divergence encoder=micro 'data.root=[models/divergences.jsonl,models/plain.jsonl]' seed=1 evaluator=none save_encoder=models/divergence
+	$(BIN)/python train.py recipe=divergence encoder=mini 'data.root=[models/divergences.jsonl,models/plain.jsonl]' seed=1 evaluator=none save_encoder=models/divergence
 	cp models/divergence/judge.json models/divergence/judge.safetensors xsent/assets/divergence/
 
 # The documentation as a site, in build/site: open index.html there.

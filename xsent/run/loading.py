@@ -80,7 +80,7 @@ def load_judge(
 
     Args:
         path: a run folder, a checkpoint, or the folder of a saved alignment judge; None: the judge bundled with this
-            package, an alignment judge on ``micro`` (docs/recipes/divergence.md).
+            package, an alignment judge on ``mini`` (docs/recipes/divergence.md).
         device, trust_remote_code: as of ``load_encoder``.
 
     Raises:

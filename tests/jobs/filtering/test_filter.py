@@ -498,7 +498,7 @@ def test_the_bundled_judge_filters_and_tags_the_words_without_a_counterpart(
     tagged = [row[header.index("source_divergent")] for row in scored]
     assert "week" not in tagged[0]
     assert "week" in tagged[1]
-    assert "judged by alignment judge on micro" in caplog.records[-1].getMessage()
+    assert "judged by alignment judge on mini" in caplog.records[-1].getMessage()
 
 
 def test_an_encoder_filters_without_a_trained_run_and_the_log_says_so(
