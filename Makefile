@@ -12,7 +12,7 @@ demo: $(VENV)/.core
 	$(BIN)/python train.py recipe=oracle encoder=micro data=cldr experiment=demo
 
 test: $(VENV)/.dev
-	$(PYTEST) -m "not slow and not gpu and not faults" -n 2
+	$(PYTEST) -m "not slow and not gpu" --ignore tests/faults -n 2
 
 slow: $(VENV)/.dev
 	$(PYTEST) -m "slow and not gpu and not faults" -n 2

@@ -86,6 +86,7 @@ def test_the_files_that_an_executed_command_names_can_be_made(command: Command) 
     assert not unknown, f"{command.location}: tests/docs/placeholders.py has no {', '.join(unknown)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_command_in_a_line_of_prose_exists(page: Path) -> None:
     options = options_of_xsent()

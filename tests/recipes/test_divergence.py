@@ -169,6 +169,7 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_objective_trains(data: list[str], tmp_path: Path, objective: str) -> None:
     expected = OBJECTIVES[objective]

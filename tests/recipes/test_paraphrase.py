@@ -217,6 +217,7 @@ MINING_OF_LOSS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "mining"), MINING_OF_LOSS.items())
 def test_every_loss_and_every_kind_of_mining_train(small_data: Path, tmp_path: Path, loss: str, mining: str) -> None:
     choices = [f"recipe/paraphrase/loss={loss}", f"recipe/paraphrase/mining={mining}"]

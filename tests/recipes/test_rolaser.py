@@ -189,6 +189,7 @@ def test_the_clean_term_teaches_what_no_noisy_sentence_shows(data: Path, tmp_pat
     assert distances[1] < 0.85 * distances[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distillation", ["mse", "mse_sum", "mse_mean", "cos", "snr", "contrast"])
 def test_every_distance_can_be_trained_with(data: Path, tmp_path: Path, distillation: str) -> None:
     options = [

@@ -67,6 +67,7 @@ def translations(
 # ---- translations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beams", [1, 3])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_translation_does_not_depend_on_the_texts_beside_it(

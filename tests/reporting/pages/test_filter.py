@@ -57,7 +57,7 @@ def test_no_text_of_the_bitext_becomes_part_of_the_pages_own(tmp_path: Path) -> 
 def test_the_page_stays_under_five_megabytes_whatever_the_text_and_says_what_it_left_out(tmp_path: Path) -> None:
     words = ("ا" * 500,) * 200
     long_pair = ScoredPair(1, 0.0, (" ".join(words), " ".join(words)), words, words, tuple(range(200)), (), EVERY)
-    long = report([long_pair._replace(line=line) for line in range(1, 201)])
+    long = report([long_pair._replace(line=line) for line in range(1, 301)])
     path = write_divergence_page(tmp_path / "page.html", long, rows=25, words=120)
     assert 2_000_000 < path.stat().st_size < 5_000_000
     left_out = re.search(r"([\d,]+) of the sample were left out", path.read_text(encoding="utf-8"))

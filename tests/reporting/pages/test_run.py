@@ -152,6 +152,7 @@ def test_the_papers_figures_stand_beside_ours(tmp_path: Path) -> None:
     assert f'<th scope="row">theirs</th><td>large</td><td>99.5</td>{ours}<td>-38.25</td>' in text
 
 
+@pytest.mark.slow
 def test_a_page_stays_under_five_megabytes_and_says_what_it_left_out(tmp_path: Path) -> None:
     names = [f"val/heldout/{space}/item{item}/accuracy" for space in "abc" for item in range(20)]
     folder = run_folder(
