@@ -1,6 +1,6 @@
 """The bundled judge of sentence pairs: trained with several seeds, and tested as docs/recipes/divergence.md says.
 
-    python -m benchmarks.judge [--encoder micro] [--seeds 1 2 3] [--work runs/judge]
+    python -m benchmarks.judge [--encoder mini] [--seeds 1 2 3] [--work runs/judge]
 
 Makes the divergences of ``make divergence`` from the data under ``XSENT_DATA``, trains a judge per seed (two minutes of
 a core) and prints each figure, with mean and 95 % interval (Student's t) over the seeds. What is in the folder already
@@ -109,7 +109,7 @@ def benchmark(encoder: str, seeds: Sequence[int], work: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--encoder", default="micro", help="whose word vectors the judge reads")
+    parser.add_argument("--encoder", default="mini", help="whose word vectors the judge reads")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--work", type=Path, default=ROOT / "runs" / "judge")
     chosen = parser.parse_args()

@@ -189,7 +189,7 @@ def test_a_saved_judge_gives_the_same_scores(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('"mini"', '"/etc"', "encoder '/etc': expected a name of xsent.encoders()"),
-        ('"encoder": "47', '"encoder": "be', "the judge was trained on an encoder with digest be"),
+        ('{\n  "encoder": "', '{\n  "encoder": "be', "the judge was trained on an encoder with digest be"),
         ('"hidden": 48', '"hidden": 1000000000', "hidden=1000000000 and 23 features: its weights are for 48 and 23"),
         ('"hidden"', '"size"', "no 'hidden'"),
         ('"options"', '"choices"', "no 'options'"),

@@ -143,15 +143,12 @@ def run_distill_static(options: argparse.Namespace) -> None:
 
     # Pieces that are no text, such as marks of words, would make this warning appear.
     logging.getLogger("xsent.models.encoders.base").setLevel(logging.ERROR)
-    vocabulary = config["tokenizer"]
+    vocabulary, trust = config["tokenizer"], config["trust_remote_code"]
+    complete = config | {"dim": None}  # `dim` is the number of principal components
     summary = distill_static(
         options.output,
-        load=partial(
-            load_embedder, config | {"dim": None}
-        ),  # its complete vectors: `dim` is of the principal components
-        load_tokenizer=None
-        if vocabulary is None
-        else partial(_load_tokenizer, vocabulary, config["trust_remote_code"]),
+        load=partial(load_embedder, complete),
+        load_tokenizer=None if vocabulary is None else partial(_load_tokenizer, vocabulary, trust),
         text=optional_path(config["text"]),
         options=options_from(config),
         work_dir=optional_path(config["work_dir"]),
@@ -164,7 +161,7 @@ def _load_tokenizer(source: str, trust_remote_code: bool) -> Tokenizer:
     """The tokenizer of an encoder with a name, or of a folder or file ``tokenizer.json``."""
     from tokenizers import Tokenizer
 
-    from xsent.models.static_distillation import tokenizer_of
+    from xsent.models.static_distillation import tokenizer_of, without_limits
     from xsent.run import load_encoder
 
     path = Path(source).expanduser()
@@ -172,12 +169,9 @@ def _load_tokenizer(source: str, trust_remote_code: bool) -> Tokenizer:
     if source in encoder_names() or not file.is_file():
         return tokenizer_of(load_encoder(source, trust_remote_code=trust_remote_code))
     try:
-        tokenizer = Tokenizer.from_file(str(file))
+        return without_limits(Tokenizer.from_file(str(file)))
     except Exception as error:  # the package raises no narrower one
         raise ValueError(f"{file}: expected a tokenizer of the package tokenizers: {error}") from None
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
 
 
 def run_transplant(options: argparse.Namespace) -> None:

@@ -50,7 +50,11 @@ def tokenizer_of(embedder: object) -> Tokenizer:
             f" {type(embedder).__name__}, which has no vocabulary of pieces to distil; give one with --tokenizer,"
             " such as --tokenizer mini"
         )
-    tokenizer = Tokenizer.from_str(tokenizer.to_str())
+    return without_limits(Tokenizer.from_str(tokenizer.to_str()))
+
+
+def without_limits(tokenizer: Tokenizer) -> Tokenizer:
+    """The same tokenizer, which from now on neither pads nor truncates."""
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
