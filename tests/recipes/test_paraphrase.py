@@ -29,7 +29,8 @@ TINY = ["encoder=tiny", "recipe.freeze.embeddings=none", "recipe.optimizer.lr=0.
 
 
 def overrides(root: Path, *options: str) -> list[str]:
-    mega_batch = [] if "recipe/paraphrase/mining=none" in options else ["recipe.mining.mini_batches=2"]
+    without = {f"recipe/paraphrase/mining={name}" for name in ("none", "in_batch")}
+    mega_batch = ["recipe.mining.mini_batches=2"] if without.isdisjoint(options) else []
     return [*SMALL, f"data.root={root}", *mega_batch, *options]
 
 
@@ -177,7 +178,7 @@ def test_a_checkpoint_is_refused_by_another_base_model(bert_folder: Path) -> Non
             ["callbacks.checkpoints.monitor=val/labelled/original/trained/accuracy"],
             r"expected one of .*val/labelled/original/",
         ),
-        (["recipe/paraphrase/loss=in_batch"], r"recipe\.loss\.gamma=0 gives hard negatives no weight"),
+        (["recipe/paraphrase/loss=in_batch"], r"recipe\.loss\.gamma=0 gives .* add recipe/paraphrase/mining=in_batch"),
         (
             ["recipe/paraphrase/loss=mega_batch_margin", "recipe/paraphrase/mining=none", "data.own_negatives=0"],
             r"MegaBatchMargin needs hard negatives",
@@ -211,7 +212,8 @@ MINING_OF_LOSS = {
     "paper_printed": "top_n",
     "ams_all": "both",
     "ams_others": "algorithm1",
-    "in_batch": "none",
+    "in_batch": "in_batch",
+    "additive_margin": "in_batch",
     "ams": "threshold",
     "mega_batch_margin": "wieting",
 }
@@ -222,7 +224,6 @@ MINING_OF_LOSS = {
 def test_every_loss_and_every_kind_of_mining_train(small_data: Path, tmp_path: Path, loss: str, mining: str) -> None:
     choices = [f"recipe/paraphrase/loss={loss}", f"recipe/paraphrase/mining={mining}"]
     options = overrides(small_data, *TINY, "trainer.max_epochs=1", *choices)
-    options += ["data.own_negatives=0"] if loss == "in_batch" else []
     train(config("train", tmp_path, *options))
     moved = state_of(tmp_path / "run/checkpoints/last.ckpt")["encoder.vectors"]
     start = TinyEncoder(name="tiny", dim=32, buckets=4096, max_length=128, seed=0).vectors

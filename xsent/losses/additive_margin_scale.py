@@ -60,8 +60,7 @@ class AdditiveMarginScale:
         """Raise ``ValueError`` when hard negatives would have weight 0."""
         if present and self.gamma == 0:
             raise ValueError(
-                "recipe.loss.gamma=0 gives hard negatives no weight; use recipe/paraphrase/mining=none"
-                " data.own_negatives=0 data.unpaired=drop"
+                "recipe.loss.gamma=0 gives hard negatives no weight: add recipe/paraphrase/mining=in_batch"
             )
 
     def __call__(self, anchor: Tensor, positive: Tensor, hard: Tensor, masks: RankingMasks, *, rows: slice) -> Tensor:

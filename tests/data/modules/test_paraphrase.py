@@ -30,6 +30,7 @@ OPTIONS: dict[str, Any] = {
     "languages": None,
     "zero_shot": [],
     "kinds": ["pairs"],
+    "train_kinds": "all",
     "cache_dir": "unused",
 }
 OPTIONS |= {"own_negatives": 1, "unpaired": "self", "max_pairs": None, "valid_share": 0.1, "test_share": 0.2}
@@ -222,6 +223,24 @@ def test_a_cap_keeps_the_same_examples_whatever_their_order() -> None:
     assert own_negatives(capped).items() <= own_negatives(read(rows)).items()
 
 
+def test_training_kinds_leave_the_validation_pairs_as_they_are() -> None:
+    rows, labelled, everything = (
+        read(translated(80), kinds=KINDS[1:], train_kinds=choice, unpaired="drop", valid_share=0.2)
+        for choice in ("rows", "labelled", "all")
+    )
+    items = {int(row.item) for part in rows.held_out.values() for row in part}
+    trained = [item for item in range(80) if item not in items]
+    paraphrases = sum(item % 2 for item in trained)
+    # An item has three rows, six pairs of languages in order, and three translations of each of its two sentences.
+    assert rows.size("train") == 3 * paraphrases
+    assert labelled.size("train") == (3 + 6) * paraphrases
+    assert everything.size("train") == (3 + 6) * paraphrases + 2 * 3 * len(trained)
+    assert examples(rows, "valid") == examples(everything, "valid")
+    assert rows.held_out == everything.held_out
+    with pytest.raises(ValueError, match=r"train_kinds=labelled trains on pairs, intra, inter_para, but data\.kinds"):
+        generated([], kinds=["inter_same"], train_kinds="labelled")
+
+
 # ---- batches
 
 
@@ -402,6 +421,7 @@ def test_reading_twice_reads_once(data: ParaphraseData) -> None:
     ("option", "value", "message"),
     [
         ("kinds", ["intra", "extra"], r"kinds: expected some of pairs, .*, found extra"),
+        ("train_kinds", "most", r"data\.train_kinds=most: expected one of rows, labelled, all"),
         ("own_negatives", -1, r"data\.own_negatives=-1: expected 0"),
         ("unpaired", "both", r"data\.unpaired=both: expected one of self, drop"),
         ("max_pairs", 0, r"data\.max_pairs=0"),

@@ -241,9 +241,9 @@ def preset(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "conf/recipe/paraphrase/mining").glob("*.yaml")))
 def test_every_preset_builds(name: str) -> None:
     mining = build(preset(name)["recipe"], "recipe")["mining"]
-    assert mining is None if name == "none" else isinstance(mining, MegaBatchMining)
+    assert mining is None if name in ("none", "in_batch") else isinstance(mining, MegaBatchMining)
 
 
 def test_the_older_methods_begin_with_positive_pairs_alone() -> None:
-    for name in ("algorithm1", "wieting"):
+    for name in ("algorithm1", "wieting", "in_batch"):
         assert preset(name)["data"] == {"own_negatives": 0, "unpaired": "drop"}

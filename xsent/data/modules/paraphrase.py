@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from xsent.batch import Pairs, RankingBatch, Tokenizer
+from xsent.config_checks import check_choice
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.labelled import LabelledReader, LabelledRow
 from xsent.data.readers.table_columns import ColumnNames
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import text_hashes
 from xsent.data.sampling.labelled_splits import check_shares, read_parts
-from xsent.data.sampling.pair_kinds import check_kinds, languages_of
+from xsent.data.sampling.pair_kinds import TRAIN_KINDS, check_kinds, languages_of, training_kinds
 from xsent.data.sampling.paraphrase_corpus import ParaphraseCorpus, build_corpus
 from xsent.data.sampling.ranking_examples import Examples, draw_negatives
 from xsent.data.stores.tokens import TokenStore, tokenize_once
@@ -45,6 +46,7 @@ class ParaphraseData(TrainingData):
     languages: Sequence[str] | None  # to train on, in any code; None is all except `zero_shot`
     zero_shot: Sequence[str]  # languages of the validation and test part that are not trained on
     kinds: Sequence[str]  # which pairs are made of the rows, see `pairs_of`
+    train_kinds: str  # of them, those to train on: `rows`, `labelled` or `all`, see `training_kinds`
     own_negatives: int  # maximum number of own negatives per anchor, drawn anew in each epoch; 0 is none
     # A first sentence of label 0 without a paraphrase becomes an anchor that is its own positive (`self`, see
     # `build_examples`) or is left out (`drop`).
@@ -69,6 +71,8 @@ class ParaphraseData(TrainingData):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_kinds(self.kinds)
+        check_choice("data.train_kinds", self.train_kinds, tuple(TRAIN_KINDS))
+        self._train_kinds = training_kinds(self.kinds, self.train_kinds)
         check_shares(self.valid_share, self.test_share)
         if self.own_negatives < 0:
             raise ValueError(f"data.own_negatives={self.own_negatives}: expected 0 for none, or more")
@@ -103,6 +107,7 @@ class ParaphraseData(TrainingData):
                 trained=trained,
                 zero_shot=self.zero_shot_codes,
                 kinds=self.kinds,
+                train_kinds=self._train_kinds,
                 unpaired=self.unpaired == "self",
                 max_pairs=self.max_pairs,
             )

@@ -16,6 +16,8 @@ from xsent.data.sampling.labelled_splits import item_numbers
 log = logging.getLogger(__name__)
 
 KINDS = ("pairs", "intra", "inter_para", "inter_same")
+# Kinds by choice: rows of the files; with their translations, which have the same label; with all else.
+TRAIN_KINDS = {"rows": KINDS[:2], "labelled": KINDS[:3], "all": KINDS}
 
 
 class NumberedRows(NamedTuple):
@@ -43,6 +45,24 @@ def check_kinds(kinds: Sequence[str]) -> None:
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
         raise ValueError(f"kinds: expected some of {', '.join(KINDS)}, found {', '.join(unknown) or 'none'}")
+
+
+def training_kinds(kinds: Sequence[str], choice: str) -> list[str]:
+    """The kinds that are trained on; a choice is ``rows``, ``labelled`` or ``all``.
+
+    Raises:
+        ValueError: none of the kinds is in the choice.
+
+    Source:
+        Fedorova and Musatow 2024, section III-A: three types of pairs, but positives are "pairs of sentences from the
+        dataset with a class label equal to 1", and a translation (``inter_same``) has no label in PAWS-X.
+    """
+    chosen = [kind for kind in kinds if kind in TRAIN_KINDS[choice]]
+    if not chosen:
+        raise ValueError(
+            f"data.train_kinds={choice} trains on {', '.join(TRAIN_KINDS[choice])}, but data.kinds=[{', '.join(kinds)}]"
+        )
+    return chosen
 
 
 def check_rows(parts: Mapping[str, Sequence[LabelledRow]], kinds: Sequence[str]) -> None:

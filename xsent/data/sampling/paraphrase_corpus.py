@@ -71,6 +71,7 @@ def build_corpus(
     trained: Collection[str],
     zero_shot: Collection[str],
     kinds: Sequence[str],
+    train_kinds: Sequence[str],
     unpaired: bool,
     max_pairs: int | None,
 ) -> ParaphraseCorpus:
@@ -83,13 +84,13 @@ def build_corpus(
     training = {part: within(parts[part], trained) for part in ("train", "valid")}
     check_rows({"train": training["train"], **held_out}, kinds)
     texts, languages, rows = number_rows(training)
-    pairs_by_kind = {kind: pairs_of(rows["train"], kind) for kind in kinds}
+    pairs_by_kind = {kind: pairs_of(rows["train"], kind) for kind in train_kinds}
     train = concatenate(pairs_by_kind.values())
     valid = concatenate(pairs_of(rows["valid"], kind) for kind in kinds)
     if set(kinds) == {"pairs"} and all(row.label for part_rows in parts.values() for row in part_rows):
         held_out = with_negatives(held_out)  # of the evaluators alone: random pairs would join groups of texts
     else:
-        _check_labels(train, valid, kinds, languages)
+        _check_labels(train, valid, train_kinds, languages)
 
     hashes = {"texts": text_hashes(texts), "languages": text_hashes(languages)}
     # Validation has no dropout: the two vectors of a sentence that is its own positive would be equal.
