@@ -252,12 +252,12 @@ def test_noise_logs_each_line_and_ends_with_its_counts(
 
 
 def test_the_help_of_noise_names_all_transformations_and_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    from xsent.text.noise import TRANSFORMATIONS
+    from xsent.text.noise import MIXTURES, REGISTRY
 
     with pytest.raises(SystemExit):
         main(["noise", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    for name in (*TRANSFORMATIONS, "mix_all"):
+    for name in (*REGISTRY, *MIXTURES):
         assert re.search(rf" {name}: [a-z]", text)
     assert "kind of noise (default: mix_all)" in text
     assert "random seed (default: 42)" in text
@@ -266,7 +266,7 @@ def test_the_help_of_noise_names_all_transformations_and_the_defaults(capsys: py
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--transform", "mixall"], "'mixall': expected mix_all or one of abr1, abr2, abr3, fing, homo, cont"),
+        (["--transform", "mixall"], "'mixall': expected mix_all, social or one of abr1, abr2, abr3, fing, homo, cont"),
         (["--set", "noise.selection=1.5"], "selection=1.5: expected a number from 0 to 1"),
         (["--set", "noise.selectoin=0.5"], "noise.selectoin"),
         (["--resources", "no/such/folder"], "no/such/folder"),

@@ -23,10 +23,10 @@ RECIPES = {
         " recipe.mining.mini_batches=3 recipe.mining.both_sides=true"
         " callbacks.checkpoints.monitor=val/loss callbacks.checkpoints.mode=min"
     ),
-    # The contrast alone looks at other devices' sentences.
+    # The contrast and the ranking look at other devices' teacher vectors.
     "rolaser": (
         "recipe=rolaser recipe/rolaser/distillation=contrast encoder=tiny encoder.dim=256 recipe.teacher=micro"
-        " recipe.projection=null recipe.preprocessing=none recipe.weights.clean=0.5"
+        " recipe.projection=null recipe.preprocessing=none recipe.weights.clean=0.5 recipe.weights.ranking=0.5"
         " recipe.optimizer.lr=0.001 recipe.scheduler.warmup_steps=1"
     ),
     # The ranking looks at other devices' teacher vectors; word embeddings alone for three of eight steps.

@@ -1,7 +1,9 @@
 """Small runs of recipe=rolaser: the student learns, checkpoints hold no teacher, invalid options are refused."""
 
 import json
+import math
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +12,7 @@ import torch
 
 import xsent
 from tests.helpers import config, state_of, toy_bert, toy_sentences
+from xsent.losses import additive_margin_softmax
 from xsent.models.encoders.static import StaticEncoder
 from xsent.run import evaluate, train
 
@@ -187,6 +190,29 @@ def test_the_clean_term_teaches_what_no_noisy_sentence_shows(data: Path, tmp_pat
         distances[weight] = logged(tmp_path / str(weight) / "run", "val/standard")[-1]
         assert (logged(tmp_path / str(weight) / "run", "train/clean")[-1] > 0) == bool(weight)
     assert distances[1] < 0.85 * distances[0]
+
+
+def test_the_ranking_term_alone_finds_the_teachers_vectors(data: Path, tmp_path: Path) -> None:
+    weights = ["recipe.weights.noisy=0", "recipe.weights.ranking=1"]
+    options = [*TINY, *weights, "data.noise.transform=social", "trainer.max_epochs=5", "logger=csv", "evaluator=none"]
+    train(config("train", tmp_path, *overrides(data, *options)))
+    first, *_, last = logged(tmp_path / "run", "train/ranking")
+    assert last < 0.5 * first
+    assert logged(tmp_path / "run", "train/loss")[-1] == last
+    assert logged(tmp_path / "run", "train/noisy")[-1] == 0
+
+
+def test_the_ranking_term_is_that_of_all_teacher_vectors_by_paper_and_pencil() -> None:
+    # Four orthogonal sentences, the last two of one text: two negatives for the first, one for the third.
+    from tests.recipes.test_transfer import recipe
+
+    eye, groups = torch.eye(4), torch.tensor([0, 1, 2, 2])
+    distil = recipe({"ranking": 1}, ranking=partial(additive_margin_softmax, margin=0.0, scale=2.0))
+    e = math.exp(2)
+    first, third = math.log((e + 3) / e), math.log((e + 2) / e)
+    whole = distil.rank(eye, eye, groups, rows=slice(0, 4))
+    torch.testing.assert_close(whole, torch.tensor((first + third) / 2))
+    torch.testing.assert_close(distil.rank(eye[2:], eye, groups, rows=slice(2, 4)), torch.tensor(third))
 
 
 @pytest.mark.slow

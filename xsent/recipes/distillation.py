@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
+import torch
+from torch import Tensor
+
 from xsent.losses import Distillation, check_weights
 from xsent.models.encoders.base import Encoder
 from xsent.recipes.base import D
@@ -25,6 +28,8 @@ class DistillationRecipe(EncoderRecipe[D]):
 
     teacher: Callable[[], Encoder]  # loads the teacher
     loss: Distillation
+    # Of vectors, the teacher's, and the groups of both, as ``additive_margin_softmax``.
+    ranking: Callable[..., Tensor]
     weights: Mapping[str, float]  # of the terms; a term of weight 0 is not computed
     _teacher_digest: str = field(init=False, default="")
     _resumed_teacher: str | None = field(init=False, default=None)  # digest of the teacher of the run to resume
@@ -47,6 +52,20 @@ class DistillationRecipe(EncoderRecipe[D]):
         self._teacher_digest = teacher.digest()
         self._check_teacher(self._resumed_teacher)
         return teacher
+
+    def rank(self, vectors: Tensor, teacher: Tensor, groups: Tensor, *, rows: slice) -> Tensor:
+        """How well each vector ranks its own teacher vector above the others: the ``ranking`` loss, a scalar.
+
+        Args:
+            vectors: the student's (B, D).
+            teacher: (N, D), those of this device's B sentences and of others.
+            groups: (N,) of the teacher's sentences; those of one group are no negatives of each other.
+            rows: of this device's B sentences.
+        """
+        with torch.autocast(teacher.device.type, enabled=False):  # cosines in bfloat16 would tie
+            return self.ranking(
+                vectors.to(teacher.dtype), teacher, offset=rows.start, groups=groups[rows], candidate_groups=groups
+            )
 
     # ---- checkpoints
 

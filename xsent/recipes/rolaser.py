@@ -24,10 +24,15 @@ PROJECTION = PREFIX + "token_projection.weight"
 
 
 class DistillationTerms(NamedTuple):
-    """The loss of the noisy sentences and that of the standard ones."""
+    """What the student's vectors are compared with: the teacher's vectors of the standard sentences."""
 
-    noisy: Tensor  # the paper's loss
-    clean: Tensor
+    noisy: Tensor  # distance of the noisy sentences' vectors; the paper's loss
+    clean: Tensor  # distance of the standard sentences' vectors
+    ranking: Tensor  # the noisy sentence ranks its own teacher vector above those of the batch's others
+
+
+# Terms that need the student's vectors of a side.
+TERMS_OF = {"noisy": ("noisy", "ranking"), "clean": ("clean",)}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +42,7 @@ class RolaserRecipe(DistillationRecipe[UgcData]):
     Raises:
         ValueError: an option that the student does not support, or weights of other terms.
 
-    Logged: ``train/loss``, ``train/noisy``, ``train/clean``; ``val/loss``, the sum of ``val/standard`` and
+    Logged: ``train/loss``, ``train/noisy``, ``train/clean``, ``train/ranking``; ``val/loss``, the sum of ``val/standard`` and
     ``val/noisy``: mean distance of the student's vectors of each side to the teacher's of the standard side, by the
     training distance. With ``squared`` it is the paper's triplet loss, reconstructed from its prose.
     """
@@ -87,11 +92,16 @@ class RolaserRecipe(DistillationRecipe[UgcData]):
     def training_step(self, batch: DistillationBatch, batch_idx: int) -> Tensor:
         teacher, size = gather_rows(batch.teacher), len(batch.teacher)
         rows = slice(rank() * size, (rank() + 1) * size)
-        sides = {"noisy": batch.target, "clean": batch.source}
-        weighted = [name for name in sides if self.weights[name]]
-        vectors = self.embed_sides(*(sides[name] for name in weighted))
-        terms = DistillationTerms(*(teacher.new_zeros(()) for _ in sides))._replace(
-            **{name: self.loss(side, teacher, rows=rows) for name, side in zip(weighted, vectors, strict=True)}
+        tokens = {"noisy": batch.target, "clean": batch.source}
+        sides = [side for side, terms in TERMS_OF.items() if any(self.weights[term] for term in terms)]
+        vectors = dict(zip(sides, self.embed_sides(*(tokens[side] for side in sides)), strict=True))  # (B, D) each
+        zero = teacher.new_zeros(())
+        terms = DistillationTerms(
+            noisy=self.loss(vectors["noisy"], teacher, rows=rows) if self.weights["noisy"] else zero,
+            clean=self.loss(vectors["clean"], teacher, rows=rows) if self.weights["clean"] else zero,
+            ranking=self.rank(vectors["noisy"], teacher, gather_rows(batch.pairs.group), rows=rows)
+            if self.weights["ranking"]
+            else zero,
         )
         return self.finish_step(weighted_sum(terms, self.weights), terms._asdict(), batch.pairs)
 

@@ -3,7 +3,7 @@
 Reimers and Gurevych 2020 (arXiv:2004.09813).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -52,7 +52,6 @@ class TransferRecipe(DistillationRecipe[BitextData]):
     term_names = TransferTerms
 
     pivot: str  # language that the teacher reads, in any code; pairs without it are left out
-    ranking: Callable[..., Tensor]  # of anchors and candidates with their groups, as ``additive_margin_softmax``
     # Optimizer steps in which the rest of the transformer is frozen and its word embeddings are trained, with what the
     # encoder has on top of it; then everything. 0: everything from the start; None: never.
     unfreeze_step: int | None
@@ -126,15 +125,7 @@ class TransferRecipe(DistillationRecipe[BitextData]):
             return TransferTerms(
                 target=self.loss(vectors["target"], teacher, rows=rows) if has["target"] else zero,
                 source=self.loss(vectors["source"], teacher, rows=rows) if has["source"] else zero,
-                ranking=self.ranking(
-                    vectors["target"].to(teacher.dtype),
-                    teacher,
-                    offset=rows.start,
-                    groups=groups[rows],
-                    candidate_groups=groups,
-                )
-                if has["ranking"]
-                else zero,
+                ranking=self.rank(vectors["target"], teacher, groups, rows=rows) if has["ranking"] else zero,
             )
 
     def _weighted(self, terms: TransferTerms) -> dict[str, Tensor]:

@@ -180,7 +180,7 @@ def test_ten_thousand_words_are_done(transform: str) -> None:
     [
         (
             {"transform": "fingers"},
-            "noise.transform 'fingers': expected mix_all or one of abr1, abr2, abr3, fing, homo, ",
+            "noise.transform 'fingers': expected mix_all, social or one of abr1, abr2, ",
         ),
         ({"selection": 1.1}, "selection=1.1: expected a number from 0 to 1"),
         ({"selection": float("nan")}, "selection=nan: expected a number from 0 to 1"),
@@ -223,7 +223,7 @@ def test_only_the_mixture_limits_probabilities_times_factors() -> None:
     assert alone("to", 0).text != "to"
     with pytest.raises(ValueError, match=r"noise.parameters.homo.probability=1 times the factor 1.5=1.5: expected"):
         alone.with_transform(MIX_ALL)
-    with pytest.raises(ValueError, match="transform 'mixall': expected mix_all or one of abr1"):
+    with pytest.raises(ValueError, match="transform 'mixall': expected mix_all, social or one of abr1"):
         alone.with_transform("mixall")
 
 

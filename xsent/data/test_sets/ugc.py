@@ -14,7 +14,7 @@ from xsent.data.test_sets.xsimpp import AugmentedFlores
 from xsent.distributed import rank
 from xsent.languages import to_iso639_3
 from xsent.text.english.entities import NameCollector, Names
-from xsent.text.noise import MIX_ALL, TRANSFORMATIONS, Noiser
+from xsent.text.noise import MIXTURES, REGISTRY, Noiser
 from xsent.text.xsimpp_negatives import augment
 
 
@@ -86,7 +86,7 @@ class UgcSets:
                 "nothing to read: give at least one of evaluator.read.rocsmt=FOLDER, evaluator.read.lexnorm=FILE,"
                 " evaluator.read.flores=FILE_OR_FOLDER"
             )
-        allowed = (*TRANSFORMATIONS, MIX_ALL)
+        allowed = (*REGISTRY, *MIXTURES)
         if unknown := [transform for transform in self.transforms if transform not in allowed]:
             raise ValueError(
                 f"evaluator.read.transforms: unknown {', '.join(unknown)}; expected some of {', '.join(allowed)}"

@@ -16,8 +16,7 @@ from xsent.data.readers.lines import valid_lines
 from xsent.files.atomic import atomic_write_bytes
 from xsent.jobs.checks import check_files, check_input
 from xsent.text.multiprocess import worker_count
-from xsent.text.noise import MIX_ALL, Noiser
-from xsent.text.noise.mixtures import REGISTRY
+from xsent.text.noise import Noiser
 from xsent.text.noise.parallel import CHUNK, Chunk, noise_chunks
 from xsent.text.word_lists import load_word_sets
 
@@ -78,7 +77,7 @@ def noise_file(
     reading = tqdm(_read_lines(source), desc="reading", unit=" lines", delay=2, leave=False)
     sample = list(islice(reading, SAMPLE))
     lines = len(sample) + sum(1 for _ in reading)
-    if noiser.transform == MIX_ALL or REGISTRY[noiser.transform].has_lexicon:
+    if noiser.has_lexicon:
         warn_unless_english(sample, source)
     counts: Counter[str] = Counter()
     sentences = changed = 0

@@ -14,6 +14,7 @@ from xsent.files.strict_json import parse_json
 from xsent.text.noise.abbreviation_rules import Element, Rule, Rules, parse_rule, rule_words
 from xsent.text.noise.abbreviations import Abbreviations, Acronyms
 from xsent.text.noise.slang import Slang
+from xsent.text.noise.social import Respellings
 from xsent.text.noise.tokenizer import split_pieces
 from xsent.text.noise.word_substitutions import Calendar, Confusions, Contractions
 from xsent.text.text_lines import read_numbered
@@ -33,6 +34,8 @@ class Lexicons:
     spel: Mapping[str, tuple[str, ...]]  # misspellings by lower-case word
     slng: Slang
     week: Calendar
+    respelling: Respellings
+    emoticons: tuple[str, ...]
 
     def digest(self) -> str:
         """Hex digest of the content, including its order, which decides the draws."""
@@ -68,6 +71,8 @@ def bundled() -> Lexicons:
             {name: forms[0] for name, forms in calendar.items()},
             {form: name for name, forms in calendar.items() for form in forms},
         ),
+        respelling=Respellings(_parse_alternatives(load_sections("respellings")["respellings"])),
+        emoticons=tuple(chain.from_iterable(load_sections("emoticons").values())),
     )
 
 

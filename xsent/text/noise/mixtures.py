@@ -1,4 +1,4 @@
-"""The twelve noise transformations of Nishimwe et al. 2024, by the paper's codes, and random plans of them."""
+"""Noise transformations (the twelve of Nishimwe et al. 2024 by the paper's codes, and others), and random plans."""
 
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +16,15 @@ from xsent.text.noise.abbreviation_rules import apply_rules
 from xsent.text.noise.abbreviations import abbreviate, toggle_acronyms
 from xsent.text.noise.characters import butter_fingers, leet_letters, perturb_whitespace
 from xsent.text.noise.slang import insert_slang
+from xsent.text.noise.social import (
+    add_emoticons,
+    add_hashtags,
+    drop_apostrophes,
+    drop_vowels,
+    elongate_words,
+    respell_words,
+    shout_words,
+)
 from xsent.text.noise.word_substitutions import (
     misspell_words,
     swap_confused_words,
@@ -35,7 +44,7 @@ class Transformation(NamedTuple):
 
 
 # In the order in which the released script draws them.
-REGISTRY = {
+_PAPER = {
     "abr1": Transformation(abbreviate, ("probability",), seed_offset=1),
     "abr2": Transformation(apply_rules, seed_offset=2),
     "abr3": Transformation(toggle_acronyms, seed_offset=3),
@@ -49,11 +58,19 @@ REGISTRY = {
     "week": Transformation(toggle_date_forms),
     "spac": Transformation(perturb_whitespace, ("remove", "add"), seed_offset=11, has_lexicon=False),
 }
-TRANSFORMATIONS = tuple(REGISTRY)
+_SOCIAL = {
+    "elongation": Transformation(elongate_words, ("probability",), has_lexicon=False),
+    "shouting": Transformation(shout_words, ("sentences", "words"), has_lexicon=False),
+    "respelling": Transformation(respell_words, ("probability",)),
+    "apostrophes": Transformation(drop_apostrophes, ("probability",), has_lexicon=False),
+    "vowels": Transformation(drop_vowels, ("probability",), has_lexicon=False),
+    "emoticons": Transformation(add_emoticons, ("probability",)),
+    "hashtags": Transformation(add_hashtags, ("probability",), has_lexicon=False),
+}
+REGISTRY = _PAPER | _SOCIAL
+TRANSFORMATIONS = tuple(_PAPER)  # of the paper and its released script
 MIX_ALL = "mix_all"
-
-# For each transformation: selection, position in the order, and a factor for each of up to two parameters.
-_DRAWS = Struct(f"<{4 * len(TRANSFORMATIONS)}I")
+MIXTURES = {MIX_ALL: TRANSFORMATIONS, "social": tuple(REGISTRY)}  # the transformations of each mixture
 
 
 class Step(NamedTuple):
@@ -77,12 +94,13 @@ def step_rng(seed: int, key: int, name: str) -> Random:
 
 @dataclass(frozen=True)
 class Mixture:
-    """``mix_all``: select each transformation with a probability, vary its parameters, shuffle the order.
+    """Select each transformation with a probability, vary its parameters, shuffle the order: ``mix_all``, ``social``.
 
     Source:
         Nishimwe et al. 2024, Appendix A, and the released script, which decides what the text leaves open.
     """
 
+    names: tuple[str, ...]  # of its transformations
     selection: float  # probability of each transformation
     parameters: Mapping[str, tuple[float, ...]]  # default values by transformation, in the registry's order
     factors: tuple[float, ...]  # each parameter is multiplied by one of them
@@ -90,18 +108,23 @@ class Mixture:
 
     def plan(self, seed: int, key: int) -> Plan:
         # One hash gives all draws in 3 us, and most sentences need only the first; seeding a generator takes 5 us.
-        draws = _DRAWS.unpack(shake_128(b"%d %d" % (seed, key)).digest(_DRAWS.size))
+        draws = self._draws.unpack(shake_128(b"%d %d" % (seed, key)).digest(self._draws.size))
         threshold = round(self.selection * 2**32)
-        count = len(TRANSFORMATIONS)
+        count = len(self.names)
         selected = [i for i in range(count) if draws[i] < threshold]
         selected.sort(key=lambda i: draws[count + i])
         steps = []
         for i in selected:
             factors = (self.factors[bisect(self._bounds, draw)] for draw in draws[2 * count + i :: count])
-            defaults = self.parameters[TRANSFORMATIONS[i]]
+            defaults = self.parameters[self.names[i]]
             values = tuple([p * factor for p, factor in zip(defaults, factors, strict=False)])
-            steps.append(Step(TRANSFORMATIONS[i], values))
+            steps.append(Step(self.names[i], values))
         return tuple(steps)
+
+    @cached_property
+    def _draws(self) -> Struct:
+        # For each transformation: selection, position in the order, and a factor for each of up to two parameters.
+        return Struct(f"<{4 * len(self.names)}I")
 
     @cached_property
     def _bounds(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Noise generator: user-generated text from clean text, by one transformation or a mixture of all twelve."""
+"""Noise generator: user-generated text from clean text, by one transformation or a mixture of them."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from xsent import __version__
 from xsent.config_checks import check_share, is_number, suggestion
 from xsent.text.noise.lexicons import bundled, from_folder
-from xsent.text.noise.mixtures import MIX_ALL, REGISTRY, TRANSFORMATIONS, Mixture, Plan, Step, step_rng
+from xsent.text.noise.mixtures import MIX_ALL, MIXTURES, REGISTRY, TRANSFORMATIONS, Mixture, Plan, Step, step_rng
 from xsent.text.word_lists import load_sections
 
 # Increase it if a change of the code changes the output: stored noise is then made again.
@@ -36,18 +36,18 @@ class Noiser:
     Raises:
         FileNotFoundError: a file of ``resources`` is missing.
         ValueError: an unknown transformation, a missing or unknown parameter, a value of the wrong type or outside
-            [0, 1] (in ``mix_all`` also times a factor), a seed that the released generator does not take, or an
-            invalid lexicon file.
+            [0, 1] (in a mixture also times a factor), a seed that the released generator does not take, noise that the
+            released script does not make, or an invalid lexicon file.
 
     Source:
         Nishimwe et al. 2024 (arXiv:2403.17220), section 3 and Appendix A, and its released script.
     """
 
-    transform: str  # one of TRANSFORMATIONS, or ``mix_all``
+    transform: str  # one of REGISTRY, or a mixture: ``mix_all``, ``social``
     seed: int  # of all draws
-    selection: float  # probability of each transformation in ``mix_all``
-    parameters: Mapping[str, Mapping[str, float]]  # by transformation and name; ``mix_all`` multiplies them by factors
-    factors: Sequence[float]  # one is drawn for each parameter in ``mix_all``
+    selection: float  # probability of each transformation in a mixture
+    parameters: Mapping[str, Mapping[str, float]]  # by transformation and name; a mixture multiplies them by factors
+    factors: Sequence[float]  # one is drawn for each parameter in a mixture
     factor_weights: Sequence[float]  # probability of each factor
     resources: str | None  # folder of NL-Augmenter's files, which replace the bundled word lists; None: bundled lists
     # Replay the released script: one sequence of plans over the sentences, and each transformation draws the same
@@ -55,15 +55,21 @@ class Noiser:
     reference_rng: bool
 
     def __post_init__(self) -> None:
-        if self.transform not in (MIX_ALL, *TRANSFORMATIONS):
-            names = ", ".join(TRANSFORMATIONS)
-            nearest = suggestion(str(self.transform), TRANSFORMATIONS)
-            raise ValueError(f"noise.transform {self.transform!r}: expected {MIX_ALL} or one of {names}{nearest}")
+        if self.transform not in (*MIXTURES, *REGISTRY):
+            mixtures, names = ", ".join(MIXTURES), ", ".join(REGISTRY)
+            nearest = suggestion(str(self.transform), [*MIXTURES, *REGISTRY])
+            raise ValueError(f"noise.transform {self.transform!r}: expected {mixtures} or one of {names}{nearest}")
         if not isinstance(self.seed, int) or isinstance(self.seed, bool):
             raise ValueError(f"noise.seed={self.seed!r}: expected a whole number")
         if self.reference_rng and not 0 <= self.seed < 2**32:
             raise ValueError(
                 f"noise.seed={self.seed}: expected 0 to 2^32 - 1 with reference_rng=true, as numpy's generator"
+            )
+        if self.reference_rng and self.transform not in (MIX_ALL, *TRANSFORMATIONS):
+            names = ", ".join(TRANSFORMATIONS)
+            raise ValueError(
+                f"noise.transform={self.transform}: the released script has no such noise; with reference_rng=true"
+                f" expected {MIX_ALL} or one of {names}"
             )
         check_share("noise.selection", self.selection)
         for name, values in (("factors", self.factors), ("factor_weights", self.factor_weights)):
@@ -75,9 +81,10 @@ class Noiser:
                 f"noise.factor_weights={list(weights)}: expected a weight >= 0 for each of {len(factors)} factors, and"
                 f" a sum of 1, found {sum(weights)}"
             )
-        # Factors only matter in mix_all.
-        parameters = _check_parameters(self.parameters, factors if self.transform == MIX_ALL else ())
-        self.mixture = Mixture(self.selection, parameters, factors, weights)
+        # Factors only matter in a mixture.
+        parameters = _check_parameters(self.parameters, factors if self.is_mixture else ())
+        names = MIXTURES.get(self.transform, ())
+        self.mixture = Mixture(names, self.selection, parameters, factors, weights)
         self.lexicons = bundled() if self.resources is None else from_folder(Path(self.resources))
 
     def __call__(self, sentence: str, key: int) -> NoisySentence:
@@ -92,7 +99,7 @@ class Noiser:
         """
         if self.reference_rng:
             raise ValueError("reference_rng=true draws one sequence over all sentences: use apply(), not one alone")
-        plan = self.mixture.plan(self.seed, key) if self.transform == MIX_ALL else (self._single_step,)
+        plan = self.mixture.plan(self.seed, key) if self.is_mixture else (self._single_step,)
         return self._transform(plan, sentence, lambda name: step_rng(self.seed, key, name))
 
     def apply(self, sentences: Iterable[str], keys: Iterable[int]) -> Iterator[NoisySentence]:
@@ -100,9 +107,18 @@ class Noiser:
         if not self.reference_rng:
             yield from map(self, sentences, keys)
             return
-        plans = self.mixture.reference_plans(self.seed) if self.transform == MIX_ALL else repeat((self._single_step,))
+        plans = self.mixture.reference_plans(self.seed) if self.is_mixture else repeat((self._single_step,))
         for plan, sentence in zip(plans, sentences, strict=False):  # plans are endless
             yield self._transform(plan, sentence, lambda name: Random(self.seed + REGISTRY[name].seed_offset))
+
+    @property
+    def is_mixture(self) -> bool:
+        return self.transform in MIXTURES
+
+    @property
+    def has_lexicon(self) -> bool:
+        """Whether the noise needs English word lists."""
+        return self.is_mixture or REGISTRY[self.transform].has_lexicon
 
     def with_seed(self, seed: int) -> Self:
         return replace(self, seed=seed)
@@ -151,7 +167,7 @@ def _check_parameters(
     if not isinstance(parameters, Mapping):
         raise ValueError(f"noise.parameters={parameters!r}: expected values by transformation")
     if unknown := parameters.keys() - REGISTRY.keys():
-        raise ValueError(f"noise.parameters of {sorted(unknown)}: expected one of {', '.join(TRANSFORMATIONS)}")
+        raise ValueError(f"noise.parameters of {sorted(unknown)}: expected one of {', '.join(REGISTRY)}")
     values_by_name = {}
     for name, transformation in REGISTRY.items():
         values = parameters.get(name, {})
