@@ -42,9 +42,9 @@ class RolaserRecipe(DistillationRecipe[UgcData]):
     Raises:
         ValueError: an option that the student does not support, or weights of other terms.
 
-    Logged: ``train/loss``, ``train/noisy``, ``train/clean``, ``train/ranking``; ``val/loss``, the sum of ``val/standard`` and
-    ``val/noisy``: mean distance of the student's vectors of each side to the teacher's of the standard side, by the
-    training distance. With ``squared`` it is the paper's triplet loss, reconstructed from its prose.
+    Logged: ``train/loss`` and its terms; ``val/loss``, the sum of ``val/standard`` and ``val/noisy``: mean distance of
+    the student's vectors of each side to the teacher's of the standard side, by the training distance. With
+    ``squared`` it is the paper's triplet loss, reconstructed from its prose.
     """
 
     data_class = UgcData
