@@ -11,6 +11,7 @@ from torch import Tensor
 
 from xsent.batch import Judgement, MarksLanguages, WordPair
 from xsent.evaluation.charts import Chart
+from xsent.evaluation.statistics.items import Items
 from xsent.similarity import check_finite, encoder_name
 
 SPLITS = ("valid", "test")
@@ -24,9 +25,7 @@ class Evaluation(NamedTuple):
     details: list[dict[str, object]]  # conditions: k, margin, candidates, direction, pool, ties
     charts: Sequence[Chart] = ()
     tables: Mapping[str, Sequence[Mapping[str, object]]] = MappingProxyType({})  # rows by table name
-    outcomes: Mapping[str, Sequence[bool]] = MappingProxyType(
-        {}
-    )  # by metric, the test items that it is the percentage of
+    outcomes: Mapping[str, Items] = MappingProxyType({})  # by metric, the test items that it is computed from
 
     @classmethod
     def merge(cls, evaluations: Iterable[Evaluation]) -> Evaluation:
@@ -35,7 +34,7 @@ class Evaluation(NamedTuple):
         details: list[dict[str, object]] = []
         charts: list[Chart] = []
         tables: dict[str, list[Mapping[str, object]]] = {}
-        outcomes: dict[str, Sequence[bool]] = {}
+        outcomes: dict[str, Items] = {}
         for evaluation in evaluations:
             metrics |= evaluation.metrics
             details += evaluation.details

@@ -1,6 +1,5 @@
 """Output files of a finished run: metrics (JSON, CSV, Markdown), charts and tables; removal of earlier ones."""
 
-import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from xsent.evaluation.evaluator import Evaluation
 from xsent.files.atomic import write_text
 from xsent.files.strict_json import read_json_object
 from xsent.reporting.metrics import write_metrics_json
+from xsent.reporting.outcomes import OUTCOMES, outcomes_text
 from xsent.reporting.secrets import redact
 from xsent.reporting.tables.published import published_markdown, published_tables
 from xsent.reporting.tables.results import details_csv, grid, results_csv
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 # In this order: the first files mark a finished run, so an interrupted removal never leaves an incomplete finished run.
 OUTPUTS = (
-    *("metrics.json", "report.html", "results.csv", "results.md", "published.md", "details.csv", "outcomes.json"),
+    *("metrics.json", "report.html", "results.csv", "results.md", "published.md", "details.csv", OUTCOMES),
     *("pictures/pca.png", "pictures/tsne.png", "pictures/points.json"),
 )
 OF_TRAINING = ("metrics.csv", "before.json")
@@ -53,8 +53,7 @@ def report_results(
         write_text(folder / "details.csv", details_csv(scored.details))
         console.print(terminal_table(header, rows))
     if scored.outcomes:
-        outcomes = {"before": before.get("outcomes", {}), "after": outcome_digits(scored)}
-        write_text(folder / "outcomes.json", json.dumps(outcomes, indent=0) + "\n")
+        write_text(folder / OUTCOMES, outcomes_text(before.get("outcomes", {}), scored.outcomes))
     if tables := published_tables(config["published"], metrics):
         write_text(folder / "published.md", "\n".join(map(published_markdown, tables)))
         for table in tables:
@@ -74,11 +73,6 @@ def report_results(
     write_metrics_json(folder / "metrics.json", metrics, context)
     if missing := [name for name in papers if name not in metrics]:
         log.warning("%d figures of the paper were not measured: %s", len(missing), ", ".join(missing))
-
-
-def outcome_digits(scored: Evaluation) -> dict[str, str]:
-    """Outcomes of the test items by metric, a digit for each: ``0110``."""
-    return {f"test/{name}": "".join("01"[is_right] for is_right in items) for name, items in scored.outcomes.items()}
 
 
 def remove_outputs(folder: Path, *, with_curves: bool) -> None:

@@ -17,11 +17,12 @@ from xsent.files.atomic import write_text
 from xsent.files.strict_json import read_json_object
 from xsent.recipes.base import Recipe
 from xsent.reporting.metrics import metrics_json
-from xsent.reporting.run_outputs import outcome_digits
+from xsent.reporting.outcomes import encode_outcomes
 from xsent.version import __version__
 
 log = logging.getLogger(__name__)
 
+OUTCOME_FORMAT = 2  # of the stored outcomes: a column is stored once
 BEFORE = "before.json"  # in the run folder, for a run that is resumed
 
 
@@ -45,7 +46,7 @@ def score_start(
         with torch.random.fork_rng(), recipe.eval_mode():
             scored = recipe.evaluation(evaluator, sharded=False)
         metrics = {f"test/{name}": value for name, value in scored.metrics.items()}
-        text = metrics_json(metrics, {"outcomes": outcome_digits(scored)})
+        text = metrics_json(metrics, {"outcomes": encode_outcomes(scored.outcomes)})
         save_array(folder / "json.npy", np.frombuffer(text.encode(), np.uint8))
 
     path = Path(config["run_dir"]) / BEFORE
@@ -59,5 +60,5 @@ def _key(recipe: Recipe[Any], evaluator: Evaluator, config: Mapping[str, Any]) -
     """Hex digest of all that decides the figures."""
     encoder: Any = recipe.encoder  # of a judge of pairs, the judge
     options = json.dumps(config["evaluator"], sort_keys=True).replace(config["run_dir"], "")
-    content = [__version__, options, evaluator.digest(), encoder.digest(), config["trainer"]["precision"]]
+    content = [__version__, OUTCOME_FORMAT, options, evaluator.digest(), encoder.digest(), config["trainer"]["precision"]]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -1,9 +1,12 @@
 """Margin scores, xSIM and Tatoeba accuracy: reference numbers, and cases by hand."""
 
+import math
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.evaluation.builders import builder
@@ -11,7 +14,7 @@ from xsent.data.readers.tatoeba import TestBitext
 from xsent.evaluation.noise.scoring import cosine_distances
 from xsent.evaluation.retrieval.evaluator import RetrievalEvaluator
 from xsent.evaluation.search.exact import Neighbours, knn, knn_both
-from xsent.evaluation.search.margin import best_neighbours, best_targets, margin_scores, pair_margins
+from xsent.evaluation.search.margin import answers, best_neighbours, best_targets, margin_scores, pair_margins
 from xsent.similarity import cos_sim
 
 
@@ -190,3 +193,54 @@ def test_k_above_the_number_of_candidates_uses_all() -> None:
     around = (SOURCE, TARGET)
     two, four = (pair_margins(SOURCE, TARGET, around, margin="ratio", k=k).tolist() for k in (2, 4))
     assert two == four
+
+
+# ---- margin gaps
+
+
+@pytest.mark.parametrize("candidates", ["knn", "all"])
+def test_the_gap_is_the_right_score_less_the_best_wrong_one(candidates: str) -> None:
+    # Cosines of the query at 0 degrees: its translation is at 60 (0.5), others at 30 and at 90.
+    def at(*degrees: float) -> Tensor:
+        angles = torch.tensor(degrees, dtype=torch.float64).deg2rad()
+        return torch.stack([angles.cos(), angles.sin()], dim=1)
+
+    forward, backward = answers(at(0, 30, 90), at(60, 30, 90), margin="absolute", k=2, candidates=candidates)
+    root = math.sqrt(3) / 2
+    assert forward.gaps() == pytest.approx([0.5 - root, 1 - root, 1 - root], abs=1e-6)
+    assert backward.gaps() == pytest.approx([0.5 - root, 1 - root, 1 - 0.5], abs=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.sampled_from(["absolute", "distance", "ratio"]),
+    st.booleans(),
+)
+def test_with_all_candidates_the_gap_is_above_zero_where_the_answer_is_right(
+    seed: int, k: int, margin: str, textual: bool
+) -> None:
+    rng = torch.Generator().manual_seed(seed)
+    x = torch.randn(5, 3, generator=rng).abs()
+    y = torch.cat([x + 0.3 * torch.randn(5, 3, generator=rng).abs(), torch.rand(2, 3, generator=rng)])
+    texts = ["a", "b", "a", "c", "d", "b", "e"]
+    for row, text in enumerate(texts):  # equal texts have equal vectors
+        y[row] = y[texts.index(text)] if textual else y[row]
+    forward, _ = answers(x, y, margin=margin, k=k, candidates="all")
+    gaps = forward.gaps(texts if textual else None)
+    rows = forward.best.rows.tolist()
+    is_right = [texts[row] == texts[query] if textual else row == query for query, row in enumerate(rows)]
+    is_clear = abs(gaps) > 1e-9
+    assert ((gaps > 0) == is_right)[is_clear].all()
+
+
+def test_without_a_wrong_answer_there_is_no_gap() -> None:
+    one = torch.ones(1, 2)
+    forward, _ = answers(one, one, margin="ratio", k=4, candidates="knn")
+    assert math.isnan(forward.gaps()[0])
+    pool = torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    forward, _ = answers(pool[:2], pool, margin="absolute", k=2, candidates="knn")
+    # Both neighbours have the text of the right answer: the wrong one is beyond them.
+    assert forward.gaps(["a", "a", "a", "b"]).tolist() == [1, 1]
+    assert math.isnan(forward.gaps(["a"] * 4)[0])

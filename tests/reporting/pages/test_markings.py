@@ -1,12 +1,13 @@
 """Report of synthetic language marking: means over seeds, differences from the host with intervals, picture, page."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from xsent.evaluation.statistics.items import Items
+from xsent.reporting.outcomes import OUTCOMES, outcomes_text
 from xsent.reporting.pages.markings import differences_table, figures_table, report_markings
 
 GROUPS = {
@@ -28,8 +29,10 @@ def cells(tmp_path: Path) -> list[dict[str, Any]]:
     for (objective, seed), hits in HITS.items():
         folder = tmp_path / f"{objective}-{seed}"
         folder.mkdir()
-        after = {"test/tatoeba/language/deu-eng/accuracy": hits, "test/tatoeba/meaning/deu-eng/accuracy": ALL}
-        (folder / "outcomes.json").write_text(json.dumps({"before": {}, "after": after}), encoding="utf-8")
+        texts = {"language": hits, "meaning": ALL}
+        items = {space: Items.percentage([digit == "1" for digit in text]) for space, text in texts.items()}
+        after = {f"tatoeba/{space}/mean/accuracy": of_space for space, of_space in items.items()}
+        (folder / OUTCOMES).write_text(outcomes_text({}, after), encoding="utf-8")
         metrics = {
             "tatoeba/original/mean/accuracy": 90.0,
             "tatoeba/meaning/mean/accuracy": 100.0,

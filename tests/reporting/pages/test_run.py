@@ -27,6 +27,8 @@ from tests.reporting.pages.helpers import (
     tooltip,
     use_phone,
 )
+from xsent.evaluation.statistics.items import Items
+from xsent.reporting.outcomes import OUTCOMES, outcomes_text
 from xsent.reporting.pages import try_report, write_comparison, write_report
 from xsent.run import train
 
@@ -49,8 +51,9 @@ def test_a_page_depends_on_the_folder_alone_and_no_text_of_a_run_becomes_markup(
 
 def write_outcomes(folder: Path, **outcomes: str) -> None:
     """Outcomes of a run's items in each space, of the metric of ``figures_of``."""
-    after = {f"test/tatoeba/{space}/deu-eng/accuracy": text for space, text in outcomes.items()}
-    (folder / "outcomes.json").write_text(json.dumps({"after": after}))
+    items = {space: Items.percentage([digit == "1" for digit in text]) for space, text in outcomes.items()}
+    after = {f"tatoeba/{space}/mean/accuracy": of_space for space, of_space in items.items()}
+    (folder / OUTCOMES).write_text(outcomes_text({}, after))
 
 
 def figures_of(**values: float) -> dict[str, float]:
@@ -243,7 +246,7 @@ def test_figures_charts_and_sentences_of_a_real_run_are_those_of_its_files(
     assert {name for name, _, _ in cells} == set(metrics)
     for name, value, text in cells:
         assert value == metrics[name], name
-        assert text == f"{metrics[name]:.2f}"
+        assert text == f"{metrics[name]:.{4 if 'margin_gap' in name else 2}f}"
     assert (run / "report.html").stat().st_size < 1_000_000
     assert [title.text for title in find(page, "h2")] == ["Results", "Curves", "Pictures", "What ran", "Details"]
     charts = blocks_of(run / "report.html")["curves"]["charts"]

@@ -99,7 +99,16 @@ def drawn(panel: object, *sentences: str) -> bytes:
         ("pictures/points.json", drawn({**PANEL, "points": [[0.0]]}), r"points\.json: .* finite points"),
         ("pictures/points.json", drawn(PANEL, "a", "b"), r"json: .*sentences \(2\), found 2 languages and 1 points"),
         ("pictures/points.json", drawn([]), r"points\.json: .* finite points"),
-        ("outcomes.json", b'{"after": {"test/a/b/f1": "012"}}', r"outcomes\.json: expected 0 or 1 .* test/a/b/f1 in"),
+        (
+            "outcomes.json",
+            b'{"after": {"test/a/b/f1": "01x"}}',
+            r"outcomes\.json: .* 0 or 1 .* test/a/b/f1 in",
+        ),
+        (
+            "outcomes.json",
+            b'{"after": {"columns": ["01"], "metrics": {"test/a/b/f1": {"statistic": "mean", "groups": [[[1]]]}}}}',
+            r"outcomes\.json: expected a statistic, .* of test/a/b/f1 in `after`",
+        ),
         ("outcomes.json", b'{"after": [1]}', r"outcomes\.json: expected outcomes by metric in `after`, found \[1\]"),
         ("command.yaml", b"a: [", r"command\.yaml: expected YAML"),
         ("command.yaml", b"overrides: b\nchoices: {}", r"command\.yaml: expected a list of overrides, found 'b'"),

@@ -21,6 +21,7 @@ from xsent.evaluation.clsd.tables import (
     difficulty_rows,
     error_buckets,
     item_rows,
+    set_items,
     set_metrics,
 )
 from xsent.evaluation.dataset_evaluator import zero_vectors
@@ -45,10 +46,12 @@ class ClsdEvaluator(ClsdSetsEvaluator):
     Metrics:
         ``<name>/<set>_<deu-fra>/p_at_1``, percent; ``ties``, number of errors where the nearest distractor is as near
         as the translation; ``truncated``, number of candidates that exceed the encoder's ``max_length``.
-        ``<name>/mean/p_at_1``, unweighted mean over the sets, as in the paper.
+        ``<name>/mean/p_at_1``, unweighted mean over the sets, as in the paper. Of the same items ``margin_gap``, mean
+        cosine of the translation minus that of the nearest distractor, and ``margin_gap_p5``, percentile 5.
         By language of the candidates, corpora pooled: ``<name>/<fra>/errors``, their number, and
         ``levenshtein_0.9_to_1``, ``jaccard_...``, percent of them.
-        With a pivot: ``pivot_p_at_1``, ``pivot_ties``, ``pivot_truncated`` of the same items in the pivot language, and
+        With a pivot: ``pivot_p_at_1``, ``pivot_margin_gap`` etc., ``pivot_ties``, ``pivot_truncated`` of the same
+        items in the pivot language, and
         the number of items that are right ``only_direct`` and ``only_pivot``, of sets and of languages.
 
     Tables:
@@ -119,10 +122,7 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         if self._pivot_sets is not None:
             tables[f"{self.name}_disagreements"] = disagreements
         details = [row for scored in sets for row in self._details(scored)]
-        outcomes = {
-            f"{self.name}/{item_name(scored.direct.items)}/p_at_1": scored.direct.scores.right.tolist()
-            for scored in sets
-        }
+        outcomes = {f"{self.name}/{name}": items for name, items in set_items(sets).items()}
         return Evaluation(self._metrics(sets, counted), details, [self._chart(sets)], tables, outcomes)
 
     def _score_sets(self, score: Callable[[ClsdSet], ScoredSet]) -> list[SetScores]:
@@ -134,6 +134,7 @@ class ClsdEvaluator(ClsdSetsEvaluator):
     def _metrics(self, sets: Sequence[SetScores], counted: Sequence[ErrorBucket]) -> dict[str, float]:
         figures = {f"{item}/{name}": value for item, row in set_metrics(sets).items() for name, value in row.items()}
         figures |= {f"{bucket.language}/{bucket.measure}_{bucket.bucket}": bucket.percent for bucket in counted}
+        figures |= {name: items.value() for name, items in set_items(sets).items() if name not in figures}
         return {f"{self.name}/{item}": value for item, value in figures.items()}
 
     def _score_set(self, items: ClsdSet, vectors: Tensor) -> ScoredSet:

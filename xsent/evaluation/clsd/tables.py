@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xsent.evaluation.clsd.base import CandidateScores, ClsdSet, item_name, percent
+from xsent.evaluation.statistics.items import Items, gap_items, mean_over
 from xsent.lexical_overlap import difficulty, indel_similarity, jaccard
 
 Row = dict[str, object]
@@ -48,6 +49,15 @@ class SetScores(NamedTuple):
         pivot = {} if self.pivot is None else self.pivot.metrics()
         return self.direct.metrics() | {f"pivot_{name}": pivot[name] for name in pivot} | self.disagreements()
 
+    def item_outcomes(self) -> dict[str, Items]:
+        """Items of P@1 and of margin gaps."""
+        outcomes: dict[str, Items] = {}
+        for prefix, scored in (("", self.direct), ("pivot_", self.pivot)):
+            if scored is not None:
+                outcomes[f"{prefix}p_at_1"] = Items.percentage(scored.scores.right)
+                outcomes |= gap_items(Items.of("mean", scored.scores.margins), prefix)
+        return outcomes
+
     def disagreements(self) -> dict[str, float]:
         """Number of items that are right only directly, and only in the pivot language; empty without a pivot."""
         if self.pivot is None:
@@ -76,6 +86,18 @@ def set_metrics(sets: Sequence[SetScores]) -> dict[str, dict[str, float]]:
     names = [name for name in next(iter(by_set.values())) if name.endswith("p_at_1")]
     mean = {name: fmean(metrics[name] for metrics in by_set.values()) for name in names}
     return by_set | languages | {"mean": mean}
+
+
+def set_items(sets: Sequence[SetScores]) -> dict[str, Items]:
+    """Items of P@1 and of margin gaps, by name of the metric."""
+    by_set = {item_name(scored.direct.items): scored.item_outcomes() for scored in sets}
+    names = next(iter(by_set.values()))
+    mean = {name: mean_over(outcomes[name] for outcomes in by_set.values()) for name in names}
+    return {
+        f"{item}/{name}": items
+        for item, outcomes in (by_set | {"mean": mean}).items()
+        for name, items in outcomes.items()
+    }
 
 
 # ---- tables

@@ -121,19 +121,19 @@ def score_set(noisy_set: NoisySet, english: Embedded, translations: Embedded | N
     """
     noisy, standard = english.of(noisy_set.source), english.of(noisy_set.target)
     distances = cosine_distances(noisy, standard)
-    best, _ = search(noisy, standard)
+    best = search(noisy, standard)[0].best
     values = [[float(distances.mean()), percent_wrong(best, noisy_set.target, noisy_set.target)]]
     pool = [*noisy_set.target, *noisy_set.augmented]
     if noisy_set.augmented:
-        augmented_best, _ = search(noisy, torch.cat([standard, english.of(noisy_set.augmented)]))
+        augmented_best = search(noisy, torch.cat([standard, english.of(noisy_set.augmented)]))[0].best
         values[0].append(percent_wrong(augmented_best, pool, noisy_set.target))
     if translations is not None:
         for lines in noisy_set.translations.values():
             vectors = translations.of(lines)
             into, out_of = zip(*(search(vectors, side) for side in (noisy, standard)), strict=True)
             sides = (noisy_set.source, noisy_set.target)
-            values.append([percent_wrong(best, texts, texts) for best, texts in zip(into, sides, strict=True)])
-            values.append([percent_wrong(best, lines, lines) for best in out_of])
+            values.append([percent_wrong(found.best, texts, texts) for found, texts in zip(into, sides, strict=True)])
+            values.append([percent_wrong(found.best, lines, lines) for found in out_of])
     names = metric_items(noisy_set, bitexts=translations is not None)
     metrics = {
         item: dict(zip(row_names, row, strict=True))

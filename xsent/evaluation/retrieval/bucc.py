@@ -123,7 +123,7 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
 
     def _mine(self, task: MiningTask, vectors: Tensor) -> MinedTask:
         x, y = self.rows(vectors, task.source), self.rows(vectors, task.target)
-        forward, backward = self.search(x, y)
+        forward, backward = (answers.best for answers in self.search(x, y))
         pairs = select_pairs(forward, backward, strategy=self.strategy, threshold=None)
         gold = torch.tensor([row * len(y) + column for row, column in task.gold])
         tied = torch.cat([forward.tied, backward.tied]).float().mean().item()

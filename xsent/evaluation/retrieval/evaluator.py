@@ -4,24 +4,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 from torch import Tensor
 
 from xsent.config_checks import check_choice
 from xsent.evaluation.dataset_evaluator import PIVOT, LanguagesEvaluator
 from xsent.evaluation.evaluator import Bitext, Evaluation
 from xsent.evaluation.search.margin import Best, MarginSearch
+from xsent.evaluation.statistics.items import Floats, Items, gap_items, mean_over, pooled
 
 COMPARISONS = ("index", "textual")
 METRICS = ("accuracy", "error")
+AVERAGES = ("eng-xx", "xx-eng", "mean")  # of directions of several test sets
 
 
 class Direction(NamedTuple):
-    """Errors in one direction of a test set."""
+    """Answers in one direction of a test set of N queries."""
 
     queries: str  # language
     pool: str  # language
-    errors: int
-    n: int  # queries
+    is_error: Sequence[bool]  # (N,)
+    gaps: Floats  # (N,), margin gaps
 
     @property
     def item(self) -> str:
@@ -43,7 +46,8 @@ class RetrievalEvaluator(LanguagesEvaluator[Bitext]):
         ``<name>/<deu-eng>/<metric>`` of each direction, ``<name>/<deu>/<metric>``, the mean of both,
         ``<name>/mean/<metric>`` over all languages and both directions; ``<name>/eng-xx/<metric>`` over the directions
         with English queries and ``<name>/xx-eng/<metric>`` over those that search English, where there are any. A mean
-        ``accuracy`` averages languages; a mean ``error`` is LASER's: errors over sentences.
+        ``accuracy`` averages languages; a mean ``error`` is LASER's: errors over sentences. Of the same items
+        ``margin_gap``, the mean of ``Answers.gaps``, and ``margin_gap_p5``, their percentile 5.
     """
 
     metric: str
@@ -60,53 +64,52 @@ class RetrievalEvaluator(LanguagesEvaluator[Bitext]):
 
     def metric_names(self) -> list[str]:
         pairs = [(bitext.source_lang, bitext.target_lang) for bitext in self.test_sets]
-        return list(self._metrics([Direction(*langs, 0, 1) for a, b in pairs for langs in ((a, b), (b, a))]))
+        placeholder = [False], np.zeros(1)
+        return list(self._outcomes([Direction(*langs, *placeholder) for a, b in pairs for langs in ((a, b), (b, a))]))
 
     def score(self, vectors: Tensor) -> Evaluation:
         details: list[dict[str, object]] = []
         directions: list[Direction] = []
-        outcomes: dict[str, list[bool]] = {}
         for bitext in self.test_sets:
             x, y = self.rows(vectors, bitext.source), self.rows(vectors, bitext.target)
             forward, backward = self.search(x, y)
             a, b = bitext.source_lang, bitext.target_lang
-            for queries, pool, best, texts in [(a, b, forward, bitext.target), (b, a, backward, bitext.source)]:
-                is_error = self._errors(best, texts)
-                direction = Direction(queries, pool, sum(is_error), len(best.rows))
-                directions.append(direction)
-                # The accuracy counts right answers, the error wrong ones.
-                counted = [error == (self.metric == "error") for error in is_error]
-                outcomes[f"{self.name}/{direction.item}/{self.metric}"] = counted
-                row = {self.metric: self._figure(direction), **self.search.conditions(len(texts))}
-                row |= {"comparison": self.comparison, "queries": direction.n, "pool": len(texts)}
-                tied = best.tied.float().mean().item()
-                details.append(self.detail(direction.item, x, y, **row, tied=tied))
-        return Evaluation(self._metrics(directions), details, outcomes=outcomes)
+            for queries, pool, answers, texts in [(a, b, forward, bitext.target), (b, a, backward, bitext.source)]:
+                gaps = answers.gaps(texts if self.comparison == "textual" else None)
+                directions.append(Direction(queries, pool, self._errors(answers.best, texts), gaps))
+                row = {self.metric: self._items(directions[-1]).value(), **self.search.conditions(len(texts))}
+                row |= {"comparison": self.comparison, "queries": len(gaps), "pool": len(texts)}
+                tied = answers.best.tied.float().mean().item()
+                details.append(self.detail(directions[-1].item, x, y, **row, tied=tied))
+        outcomes = self._outcomes(directions)
+        return Evaluation({name: items.value() for name, items in outcomes.items()}, details, outcomes=outcomes)
 
-    def _metrics(self, directions: Sequence[Direction]) -> dict[str, float]:
-        figures: dict[str, float] = {}
+    def _outcomes(self, directions: Sequence[Direction]) -> dict[str, Items]:
+        """Items of each metric."""
+        groups: dict[str, list[Direction]] = {}
         for both in zip(directions[::2], directions[1::2], strict=True):
-            figures |= {one_way.item: self._figure(one_way) for one_way in both}
+            groups |= {direction.item: [direction] for direction in both}
             a, b = both[0].queries, both[0].pool
-            figures[a if a != PIVOT else b] = sum(map(self._figure, both)) / 2
-        groups = {
+            groups[a if a != PIVOT else b] = list(both)
+        groups |= {
             "eng-xx": [direction for direction in directions if direction.queries == PIVOT],
             "xx-eng": [direction for direction in directions if direction.pool == PIVOT],
-            "mean": directions,
+            "mean": list(directions),
         }
-        figures |= {name: self._mean(group) for name, group in groups.items() if group}
-        return {f"{self.name}/{item}/{self.metric}": value for item, value in figures.items()}
+        outcomes: dict[str, Items] = {}
+        for item, group in groups.items():
+            if group:
+                combine = pooled if self.metric == "error" and item in AVERAGES else mean_over
+                items = {self.metric: combine(map(self._items, group))}
+                items |= gap_items(combine([Items.of("mean", direction.gaps) for direction in group]))
+                outcomes |= {f"{self.name}/{item}/{kind}": of_kind for kind, of_kind in items.items()}
+        return outcomes
+
+    def _items(self, direction: Direction) -> Items:
+        # The accuracy counts right answers, the error wrong ones.
+        return Items.percentage([error == (self.metric == "error") for error in direction.is_error])
 
     def _errors(self, best: Best, pool: list[str]) -> list[bool]:
         is_textual = self.comparison == "textual"
         answers = enumerate(best.rows.tolist())
         return [row != right and not (is_textual and pool[row] == pool[right]) for right, row in answers]
-
-    def _figure(self, direction: Direction) -> float:
-        count = direction.errors if self.metric == "error" else direction.n - direction.errors
-        return 100 * count / direction.n
-
-    def _mean(self, directions: Sequence[Direction]) -> float:
-        if self.metric == "error":
-            return 100 * sum(direction.errors for direction in directions) / sum(row.n for row in directions)
-        return sum(map(self._figure, directions)) / len(directions)

@@ -1,15 +1,16 @@
 """xSIM++: retrieval of the translation among hard negatives made from it."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
 from torch import Tensor
 
 from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
 from xsent.evaluation.evaluator import Bitext, Evaluation, direction
 from xsent.evaluation.search.margin import MarginSearch
+from xsent.evaluation.statistics.items import Floats, Items, gap_items, pooled
 
 MISALIGNED = "misaligned"  # any wrong sentence except a negative of the right one
 
@@ -21,11 +22,11 @@ class AugmentedBitext(Bitext, Protocol):
     made_from: Mapping[str, tuple[str, str]]  # target sentence and error type of each negative
 
 
-class ErrorCounts(NamedTuple):
-    """Errors among the sources of a test set."""
+class Errors(NamedTuple):
+    """Answers to the N sources of a test set."""
 
-    errors: Counter[str]  # by type
-    n: int  # sources
+    kinds: Sequence[str]  # (N,) error type, or "" for a right answer
+    gaps: Floats  # (N,), margin gaps
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,7 +41,8 @@ class XsimppEvaluator(LanguagesEvaluator[AugmentedBitext]):
     Metrics:
         ``<name>/<deu>/error`` in percent of the sources, and its parts: ``<name>/<deu>/<error type>``, a negative made
         from the right sentence won, and ``<name>/<deu>/misaligned``, another wrong sentence won. ``<name>/mean/...``
-        pools the sources of all languages: errors over sentences, as LASER does.
+        pools the sources of all languages: errors over sentences, as LASER does. ``<name>/<deu>/margin_gap``, the mean
+        of ``Answers.gaps``, and ``margin_gap_p5``, their percentile 5.
 
     Source:
         Chen et al. 2023 (arXiv:2306.12907); LASER's xsim.py, with textual comparison.
@@ -58,42 +60,48 @@ class XsimppEvaluator(LanguagesEvaluator[AugmentedBitext]):
         return super().texts() + [text for test_set in self.test_sets for text in test_set.augmented]
 
     def metric_names(self) -> list[str]:
-        return list(self._metrics([ErrorCounts(Counter(), 1)] * len(self.test_sets)))
+        return list(self._outcomes([Errors([""], np.zeros(1))] * len(self.test_sets)))
 
     def score(self, vectors: Tensor) -> Evaluation:
         details: list[dict[str, object]] = []
-        counts: list[ErrorCounts] = []
+        errors: list[Errors] = []
         for test_set in self.test_sets:
             pool = test_set.target + test_set.augmented
             x, y = self.rows(vectors, test_set.source), self.rows(vectors, pool)
-            best, _ = self.search(x, y)
-            counts.append(ErrorCounts(_errors(test_set, (pool[row] for row in best.rows.tolist())), len(best.rows)))
-            row = {**self._figures(counts[-1]), **self.search.conditions(len(pool)), "comparison": "textual"}
+            answers, _ = self.search(x, y)
+            best = answers.best
+            errors.append(Errors(_errors(test_set, (pool[row] for row in best.rows.tolist())), answers.gaps(pool)))
+            figures = {kind: items.value() for kind, items in self._items([errors[-1]]).items()}
+            row = {**figures, **self.search.conditions(len(pool)), "comparison": "textual"}
             row |= {"queries": len(best.rows), "pool": len(pool), "tied": best.tied.float().mean().item()}
             details.append(self.detail(direction(test_set), x, y, **row))
-        return Evaluation(self._metrics(counts), details)
+        outcomes = self._outcomes(errors)
+        return Evaluation({name: items.value() for name, items in outcomes.items()}, details, outcomes=outcomes)
 
-    def _metrics(self, counts: Sequence[ErrorCounts]) -> dict[str, float]:
-        by_item = {test_set.source_lang: count for test_set, count in zip(self.test_sets, counts, strict=True)}
-        by_item["mean"] = ErrorCounts(
-            sum((count.errors for count in counts), Counter()), sum(count.n for count in counts)
-        )
+    def _outcomes(self, errors: Sequence[Errors]) -> dict[str, Items]:
+        """Items of each metric."""
+        groups = {test_set.source_lang: [of_set] for test_set, of_set in zip(self.test_sets, errors, strict=True)}
+        groups["mean"] = list(errors)
         return {
-            f"{self.name}/{item}/{kind}": value
-            for item, count in by_item.items()
-            for kind, value in self._figures(count).items()
+            f"{self.name}/{item}/{kind}": items
+            for item, group in groups.items()
+            for kind, items in self._items(group).items()
         }
 
-    def _figures(self, count: ErrorCounts) -> dict[str, float]:
+    def _items(self, group: Sequence[Errors]) -> dict[str, Items]:
+        """Items of each kind of metric, the sources of all sets together."""
         types = sorted({kind for test_set in self.test_sets for _, kind in test_set.made_from.values()})
-        parts = {kind: count.errors[kind] for kind in (*types, MISALIGNED)}
-        return {kind: 100 * n / count.n for kind, n in {"error": count.errors.total(), **parts}.items()}
+        counted = {"error": {*types, MISALIGNED}} | {kind: {kind} for kind in (*types, MISALIGNED)}
+        items = {
+            name: pooled(Items.percentage([kind in kinds for kind in of_set.kinds]) for of_set in group)
+            for name, kinds in counted.items()
+        }
+        return items | gap_items(pooled(Items.of("mean", of_set.gaps) for of_set in group))
 
 
-def _errors(test_set: AugmentedBitext, answers: Iterable[str]) -> Counter[str]:
-    errors: Counter[str] = Counter()
+def _errors(test_set: AugmentedBitext, answers: Iterable[str]) -> list[str]:
+    errors = []
     for text, expected in zip(answers, test_set.target, strict=True):
-        if text != expected:
-            made_from, kind = test_set.made_from.get(text, ("", MISALIGNED))
-            errors[kind if made_from == expected else MISALIGNED] += 1
+        made_from, kind = test_set.made_from.get(text, ("", MISALIGNED))
+        errors.append("" if text == expected else kind if made_from == expected else MISALIGNED)
     return errors

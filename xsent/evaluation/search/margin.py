@@ -1,6 +1,7 @@
 """Margin scores (Artetxe and Schwenk 2019): cosine of a pair relative to the neighbourhoods of both sentences."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from xsent.config_checks import check_choice, check_integer
+from xsent.evaluation.evaluator import number_texts
 from xsent.evaluation.search.exact import Neighbours, knn, knn_both
 from xsent.evaluation.statistics.thresholds import Floats
 from xsent.similarity import unit
@@ -27,6 +29,43 @@ class Best(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Answers:
+    """Answers to M queries in a pool of N rows."""
+
+    best: Best
+    options: Neighbours  # margin scores and rows (M, c) of the best wrong answers and maybe the right one
+    queries: Tensor  # (M, D)
+    pool: Tensor  # (N, D)
+    means: tuple[Tensor, Tensor]  # (M,) and (N,), mean cosines of both sides' neighbours
+    margin: str
+
+    def gaps(self, texts: Sequence[str] | None = None) -> Floats:
+        """Margin gap (M,): score of the right answer, row i for query i, minus that of the best wrong one.
+
+        Scores are those of the search: cosines if the margin is ``absolute``. The best wrong answer is one of the
+        candidates; the right answer need not be. NaN where no answer is wrong.
+
+        Args:
+            texts: of the pool (N,); rows with the text of the right one are not wrong. None: all other rows are wrong.
+        """
+        count, device = len(self.queries), self.queries.device
+        numbers = range(len(self.pool)) if texts is None else list(map(number_texts(texts).__getitem__, texts))
+        text_of = torch.tensor(numbers, device=device)
+        right = text_of[:count]
+        cosines = (unit(self.queries.float()).double() * unit(self.pool[:count].float()).double()).sum(dim=1)
+        scores = _scores(cosines, self.means[0], self.means[1][:count], self.margin)
+        is_right = text_of[self.options.rows] == right[:, None]
+        wrong = self.options.scores.masked_fill(is_right, -torch.inf).amax(dim=1)
+        for row in wrong.isinf().nonzero().flatten().tolist():  # all candidates have the text of the right answer
+            others = (text_of != right[row]).nonzero().flatten()
+            if len(others):
+                products = unit(self.pool[others].float()).double() @ unit(self.queries[row].float()).double()
+                wrong[row] = _scores(products, self.means[0][row], self.means[1][others], self.margin).max()
+        gaps: Floats = (scores - wrong).masked_fill(wrong.isinf(), torch.nan).numpy(force=True)
+        return gaps
+
+
+@dataclass(frozen=True)
 class MarginSearch:
     """``best_targets`` with the options of an evaluator.
 
@@ -43,9 +82,9 @@ class MarginSearch:
         check_choice("evaluator.candidates", self.candidates, CANDIDATES)
         check_integer("evaluator.k", self.k, minimum=1)
 
-    def __call__(self, x: Tensor, y: Tensor) -> tuple[Best, Best]:
-        """Best targets of both directions."""
-        return best_targets(x, y, margin=self.margin, k=self.k, candidates=self.candidates)
+    def __call__(self, x: Tensor, y: Tensor) -> tuple[Answers, Answers]:
+        """Answers of both directions, as of ``answers``."""
+        return answers(x, y, margin=self.margin, k=self.k, candidates=self.candidates)
 
     def conditions(self, pool: int) -> dict[str, object]:
         """The options as details of a measurement in a pool of this size."""
@@ -54,6 +93,15 @@ class MarginSearch:
 
 def best_targets(x: Tensor, y: Tensor, *, margin: str, k: int, candidates: str) -> tuple[Best, Best]:
     """The best row of ``y`` (N, D) for each row of ``x`` (M, D), and the best row of ``x`` for each row of ``y``.
+
+    Arguments and errors as of ``answers``.
+    """
+    forward, backward = answers(x, y, margin=margin, k=k, candidates=candidates)
+    return forward.best, backward.best
+
+
+def answers(x: Tensor, y: Tensor, *, margin: str, k: int, candidates: str) -> tuple[Answers, Answers]:
+    """Answers to each row of ``x`` (M, D) in ``y`` (N, D), and to each row of ``y`` in ``x``.
 
     With S the cosines, A the mean of a row's k largest and B of a column's: ``absolute`` is S_ij, ``distance``
     S_ij - (A_i + B_j) / 2, ``ratio`` S_ij / ((A_i + B_j) / 2).
@@ -71,10 +119,17 @@ def best_targets(x: Tensor, y: Tensor, *, margin: str, k: int, candidates: str) 
     if not len(x) or not len(y):
         raise ValueError(f"nothing to search: {len(x)} and {len(y)} sentences")
     both = knn_both(x, y, search_width(k))
+    mean_x, mean_y = mean_cosines(both[0], k), mean_cosines(both[1], k)
+    sides = (x, y, mean_x, mean_y), (y, x, mean_y, mean_x)
     if candidates == "all":
-        mean_x, mean_y = mean_cosines(both[0], k), mean_cosines(both[1], k)
-        return _best_of_all(x, y, mean_x, mean_y, margin), _best_of_all(y, x, mean_y, mean_x, margin)
-    return best_neighbours(*both, margin=margin, k=k)
+        ranked = [_best_of_all(*side, margin) for side in sides]
+    else:
+        ranked = [_best_of_knn(near, *side[2:], margin, k) for near, side in zip(both, sides, strict=True)]
+    forward, backward = (
+        Answers(best, options, queries, pool, (query_mean, pool_mean), margin)
+        for (best, options), (queries, pool, query_mean, pool_mean) in zip(ranked, sides, strict=True)
+    )
+    return forward, backward
 
 
 def search_width(k: int) -> int:
@@ -91,7 +146,7 @@ def best_neighbours(forward: Neighbours, backward: Neighbours, *, margin: str, k
         backward: likewise for the N rows of ``y``.
     """
     mean_x, mean_y = mean_cosines(forward, k), mean_cosines(backward, k)
-    return _best_of_knn(forward, mean_x, mean_y, margin, k), _best_of_knn(backward, mean_y, mean_x, margin, k)
+    return _best_of_knn(forward, mean_x, mean_y, margin, k)[0], _best_of_knn(backward, mean_y, mean_x, margin, k)[0]
 
 
 def pair_margins(
@@ -123,6 +178,12 @@ def mean_cosines(neighbours: Neighbours, k: int) -> Tensor:
 
 def margin_scores(cosines: Tensor, query_mean: Tensor, pool_mean: Tensor, margin: str) -> Tensor:
     """Margin scores of cosines, given the mean k-neighbour cosines of both sides; all are broadcast."""
+    if margin == "ratio" and (count := int((query_mean + pool_mean <= 0).sum())):
+        log.warning("%d pairs have a neighbourhood at or below 0: scored by distance", count)
+    return _scores(cosines, query_mean, pool_mean, margin)
+
+
+def _scores(cosines: Tensor, query_mean: Tensor, pool_mean: Tensor, margin: str) -> Tensor:
     if margin == "absolute":
         return cosines
     neighbourhood = (query_mean + pool_mean) / 2
@@ -131,27 +192,30 @@ def margin_scores(cosines: Tensor, query_mean: Tensor, pool_mean: Tensor, margin
     # The ratio reverses the order where the neighbourhood is negative: such a pair scores by distance instead,
     # shifted by 1 so that a pair as near as its neighbourhood has score 1 in both cases.
     positive = neighbourhood > 0
-    if not bool(positive.all()):
-        log.warning("%d pairs have a neighbourhood at or below 0: scored by distance", int((~positive).sum()))
     return torch.where(positive, cosines / neighbourhood.clamp(min=1e-12), 1 + cosines - neighbourhood)
 
 
-def _best_of_knn(neighbours: Neighbours, query_mean: Tensor, pool_mean: Tensor, margin: str, k: int) -> Best:
+def _best_of_knn(
+    neighbours: Neighbours, query_mean: Tensor, pool_mean: Tensor, margin: str, k: int
+) -> tuple[Best, Neighbours]:
     # With `absolute` the first neighbour is best whatever k is; the second shows a tie.
     width = neighbours.scores.size(1) if margin == "absolute" else min(k, neighbours.scores.size(1))
-    cosines, rows = neighbours.scores[:, :width], neighbours.rows[:, :width].clamp(min=0)  # (M, k)
-    return _best(margin_scores(cosines, query_mean[:, None], pool_mean[rows], margin), rows)
+    rows = neighbours.rows.clamp(min=0)  # (M, k)
+    scores = margin_scores(neighbours.scores, query_mean[:, None], pool_mean[rows], margin)
+    return _best(scores[:, :width], rows[:, :width]), Neighbours(scores, rows)
 
 
-def _best_of_all(x: Tensor, y: Tensor, query_mean: Tensor, pool_mean: Tensor, margin: str) -> Best:
+def _best_of_all(x: Tensor, y: Tensor, query_mean: Tensor, pool_mean: Tensor, margin: str) -> tuple[Best, Neighbours]:
     queries, pool = unit(x.float()).double(), unit(y.float()).double()
     index = torch.arange(len(pool), device=pool.device)
     parts = []
     for start in range(0, len(queries), 512):
         chunk = slice(start, start + 512)
         scores = margin_scores(queries[chunk] @ pool.T, query_mean[chunk, None], pool_mean[None, :], margin)
-        parts.append(_best(scores, index.expand_as(scores)))
-    return Best(*(torch.cat(column) for column in zip(*parts, strict=True)))
+        highest = scores.topk(min(2, len(pool)), dim=1)  # one of them is wrong
+        parts.append((*_best(scores, index.expand_as(scores)), highest.values, highest.indices))
+    *best, values, rows = (torch.cat(column) for column in zip(*parts, strict=True))
+    return Best(*best), Neighbours(values, rows)
 
 
 def _best(scores: Tensor, index: Tensor) -> Best:

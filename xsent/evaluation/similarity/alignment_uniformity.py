@@ -12,6 +12,7 @@ from xsent.config_checks import check_positive
 from xsent.distributed import rank
 from xsent.evaluation.dataset_evaluator import PIVOT, LanguagesEvaluator
 from xsent.evaluation.evaluator import Bitext, Evaluation
+from xsent.evaluation.statistics.items import Items, mean_over
 from xsent.similarity import unit
 
 TILE = 1024  # rows and columns whose distances are in memory at a time
@@ -36,6 +37,10 @@ class AlignmentUniformityEvaluator(LanguagesEvaluator[Bitext]):
         check_positive("evaluator.t", self.t)
 
     @staticmethod
+    def _language(bitext: Bitext) -> str:
+        return bitext.source_lang if bitext.source_lang != PIVOT else bitext.target_lang
+
+    @staticmethod
     def _directions(bitext: Bitext) -> tuple[str, str]:
         return f"{bitext.source_lang}-{bitext.target_lang}", f"{bitext.target_lang}-{bitext.source_lang}"
 
@@ -45,19 +50,24 @@ class AlignmentUniformityEvaluator(LanguagesEvaluator[Bitext]):
     def score(self, vectors: Tensor) -> Evaluation:
         details: list[dict[str, object]] = []
         measured: list[tuple[float, tuple[float, float]]] = []
+        distances: list[Items] = []
         for bitext in self.test_sets:
             x, y = self.rows(vectors, bitext.source), self.rows(vectors, bitext.target)
+            distances.append(Items.of("mean", pair_distances(x, y, alpha=self.alpha).numpy(force=True)))
             alignment, spreads = align(x, y, alpha=self.alpha), (uniform(x, t=self.t), uniform(y, t=self.t))
             measured.append((alignment, spreads))
             for direction, spread, side in zip(self._directions(bitext), spreads, (x, y), strict=True):
                 row = {"align": alignment, "uniform": spread, "alpha": self.alpha, "t": self.t, "queries": len(side)}
                 details.append(self.detail(direction, side, **row))
-        return Evaluation(self._metrics(measured), details)
+        languages = [self._language(bitext) for bitext in self.test_sets]
+        items = dict(zip(languages, distances, strict=True)) | {"mean": mean_over(distances)}
+        outcomes = {f"{self.name}/{item}/align": of_item for item, of_item in items.items()}
+        return Evaluation(self._metrics(measured), details, outcomes=outcomes)
 
     def _metrics(self, measured: Sequence[tuple[float, tuple[float, float]]]) -> dict[str, float]:
         figures: dict[str, float] = {}
         for bitext, (alignment, spreads) in zip(self.test_sets, measured, strict=True):
-            language = bitext.source_lang if bitext.source_lang != PIVOT else bitext.target_lang
+            language = self._language(bitext)
             figures[f"{language}/align"] = alignment
             for direction, spread in zip(self._directions(bitext), spreads, strict=True):
                 figures[f"{direction}/uniform"] = spread
@@ -77,7 +87,13 @@ def align(x: Tensor, y: Tensor, *, alpha: float) -> float:
     Source:
         Wang and Isola 2020 (arXiv:2005.10242), section 4.1.2.
     """
-    return float((unit(x.double()) - unit(y.double())).norm(dim=1).pow(alpha).mean())
+    return float(pair_distances(x, y, alpha=alpha).mean())
+
+
+def pair_distances(x: Tensor, y: Tensor, *, alpha: float) -> Tensor:
+    """The distances (N,) that ``align`` averages."""
+    distances: Tensor = (unit(x.double()) - unit(y.double())).norm(dim=1).pow(alpha)
+    return distances
 
 
 def uniform(x: Tensor, *, t: float) -> float:

@@ -22,6 +22,7 @@ from torch import Tensor
 from xsent.config_checks import check_choice, check_integer
 from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
 from xsent.evaluation.evaluator import Bitext, Evaluation, languages_of, number_texts
+from xsent.evaluation.statistics.items import Items
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +110,10 @@ class LanguageProbeEvaluator(LanguagesEvaluator[Bitext]):
         metrics = {f"{self.name}/{language}/recall": recall for language, recall in recalls.items()}
         metrics |= {f"{self.name}/mean/{metric}": value for metric, value in total.items()}
         details = [{"evaluator": self.name, "direction": row["direction"], **conditions, **row} for row in rows]
-        return Evaluation(metrics, details)
+        outcomes = {f"{self.name}/mean/accuracy": Items.percentage(right)}
+        for language in recalls:
+            outcomes[f"{self.name}/{language}/recall"] = Items.percentage(right[np.array(test.languages) == language])
+        return Evaluation(metrics, details, outcomes=outcomes)
 
     def _options(self) -> dict[str, object]:
         if self.classifier == "linear":

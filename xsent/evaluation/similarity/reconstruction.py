@@ -13,6 +13,9 @@ from torch import Tensor
 from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
 from xsent.evaluation.evaluator import Bitext, Evaluation
 from xsent.evaluation.similarity.language_probe import Labelled, split_by_translation
+from xsent.evaluation.statistics.items import Items
+
+Vectors = NDArray[np.float64]  # (N, D)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,27 +70,29 @@ class ReconstructionEvaluator(LanguagesEvaluator[Bitext]):
         parts = {space: (self._inputs(rows, train), self._inputs(rows, test)) for space, rows in spaces.items()}
         metrics: dict[str, float] = {}
         details: list[dict[str, object]] = []
-        for source, target, r2, penalty in self._fits(parts):
+        outcomes: dict[str, Items] = {}
+        for source, target, errors, variances, penalty in self._fits(parts):
+            r2 = float(1 - errors.sum() / variances.sum())
             metrics[f"{self.name}/{source}/{target}/r2"] = r2
+            outcomes[f"{self.name}/{source}/{target}/r2"] = Items.of("r2", errors.sum(axis=1), variances.sum(axis=1))
             sizes = {"train": len(train.texts), "queries": len(test.texts)}
             details.append(
                 {"space": source, "evaluator": self.name, "direction": target, "r2": r2, "penalty": penalty, **sizes}
             )
-        return Evaluation(metrics, details)
+        return Evaluation(metrics, details, outcomes=outcomes)
 
-    def _fits(
-        self, parts: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
-    ) -> Iterator[tuple[str, str, float, float]]:
+    def _fits(self, parts: Mapping[str, tuple[Vectors, Vectors]]) -> Iterator[tuple[str, str, Vectors, Vectors, float]]:
+        """Spaces, squared errors and squared distances from the mean (N, D) of the held-out part, penalty."""
         for source, target in permutations(parts, 2):
             (inputs, test_inputs), (outputs, test_outputs) = parts[source], parts[target]
             scaler = StandardScaler().fit(inputs)
             regression = RidgeCV(alphas=list(self.penalties)).fit(scaler.transform(inputs), outputs)
             predicted = regression.predict(scaler.transform(test_inputs))
-            errors = np.square(test_outputs - predicted).sum()
-            variance = np.square(test_outputs - test_outputs.mean(axis=0)).sum()
-            yield source, target, float(1 - errors / variance), float(regression.alpha_)
+            errors = np.square(test_outputs - predicted)
+            variances = np.square(test_outputs - test_outputs.mean(axis=0))
+            yield source, target, errors, variances, float(regression.alpha_)
 
-    def _inputs(self, vectors: Tensor, part: Labelled) -> NDArray[np.float64]:
+    def _inputs(self, vectors: Tensor, part: Labelled) -> Vectors:
         return self.rows(vectors, part.texts).double().numpy(force=True)
 
     def _parts(self) -> tuple[Labelled, Labelled]:

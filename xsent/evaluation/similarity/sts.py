@@ -12,6 +12,7 @@ from torch import Tensor
 
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, zero_vectors
 from xsent.evaluation.evaluator import Evaluation, TwoSided
+from xsent.evaluation.statistics.items import PERCENT, Items, mean_over
 from xsent.similarity import pairwise_cos_sim
 
 # Cosines of float32 vectors that differ by less differ by rounding only.
@@ -44,24 +45,34 @@ class StsEvaluator(DatasetEvaluator[ScoredPairs]):
     def score(self, vectors: Tensor) -> Evaluation:
         correlations: dict[str, float] = {}
         details: list[dict[str, object]] = []
+        items: dict[str, Items] = {}
         for pairs in self.test_sets:
             x, y = self.rows(vectors, pairs.source).double(), self.rows(vectors, pairs.target).double()
-            rho = 100 * spearman(pairwise_cos_sim(x, y).numpy(force=True), pairs.gold)
+            cosines = pairwise_cos_sim(x, y).numpy(force=True)
+            rho = 100 * spearman(cosines, pairs.gold)
             correlations[pairs.name] = rho
+            items[pairs.name] = Items.of("spearman", cosines, pairs.gold, scale=PERCENT)
             row = {"evaluator": self.name, "direction": pairs.name, "spearman": rho, "similarity": "cosine"}
             row |= {"queries": len(pairs.gold), "undefined": "constant input" if math.isnan(rho) else ""}
             details.append({**row, "zero_vectors": zero_vectors(x, y), "missing_pairs": " ".join(self.absent)})
-        return Evaluation(self._metrics(correlations), details)
+        averages = {group: mean_over(items[pair] for pair in pairs) for group, pairs in self._groups().items()}
+        outcomes = {f"{self.name}/{item}/spearman": of_item for item, of_item in (items | averages).items()}
+        return Evaluation(self._metrics(correlations), details, outcomes=outcomes)
+
+    def _groups(self) -> dict[str, list[str]]:
+        """Pairs of languages by average."""
+        names = [pairs.name for pairs in self.test_sets]
+        languages = {"monolingual": 1, "crosslingual": 2} if len(names) > 1 else {}
+        groups = {
+            group: [pair for pair in names if len(set(pair.split("-"))) == count] for group, count in languages.items()
+        }
+        return {group: pairs for group, pairs in (groups | {"mean": names}).items() if pairs}
 
     def _metrics(self, correlations: Mapping[str, float]) -> dict[str, float]:
-        languages = {"monolingual": 1, "crosslingual": 2} if len(correlations) > 1 else {}
-        groups = {
-            group: [rho for pair, rho in correlations.items() if len(set(pair.split("-"))) == count]
-            for group, count in languages.items()
+        averages = {
+            group: sum(correlations[pair] for pair in pairs) / len(pairs) for group, pairs in self._groups().items()
         }
-        groups["mean"] = list(correlations.values())
-        figures = {**correlations, **{group: sum(rhos) / len(rhos) for group, rhos in groups.items() if rhos}}
-        return {f"{self.name}/{item}/spearman": value for item, value in figures.items()}
+        return {f"{self.name}/{item}/spearman": value for item, value in {**correlations, **averages}.items()}
 
 
 def spearman(a: ArrayLike, b: ArrayLike) -> float:

@@ -8,14 +8,13 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from xsent.evaluation.statistics.bootstrap import CONFIDENCE, paired_bootstrap
+from xsent.evaluation.statistics.items import mean_over
 from xsent.files.atomic import write_text
-from xsent.files.strict_json import read_json_object
+from xsent.reporting.outcomes import read_outcomes
 from xsent.reporting.pages.page import FIGURES, Section, log_page_errors, macro, write_page
-from xsent.reporting.pages.run_folder import OUTCOMES
 from xsent.reporting.plots.canvas import COLOURS, MARKERS, new_figure
 from xsent.reporting.tables.results import decimals
 from xsent.reporting.tables.table import Table, csv_text, markdown_table, terminal_table, text_row
@@ -107,19 +106,11 @@ def differences_table(cells: Cells, groups: Groups) -> Table:
 
 def _difference(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], metric: str) -> str:
     """``+0.41 [+0.29, +0.54]``: mean over seeds; of each sentence the mean outcome over seeds is resampled."""
-    evaluator, space, _, kind = metric.split("/")
-    outcomes = [
-        [read_json_object(Path(cell["evaluation"]) / OUTCOMES)["after"] for cell in side]
-        for side in zip(*pairs, strict=True)
-    ]
-    items = [
-        name for name in outcomes[0][0] if name.startswith(f"test/{evaluator}/{space}/") and name.endswith(f"/{kind}")
-    ]
     before, after = (
-        [np.mean([[int(digit) for digit in cell[item]] for cell in side], axis=0).tolist() for item in items]
-        for side in outcomes
+        mean_over(read_outcomes(Path(cell["evaluation"]))[f"test/{metric}"] for cell in side)
+        for side in zip(*pairs, strict=True)
     )
-    interval = paired_bootstrap(before, after, pooled=False)
+    interval = paired_bootstrap(before, after)
     value = mean(cell["metrics"][metric] - host["metrics"][metric] for host, cell in pairs)
     return f"{value:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}]"
 

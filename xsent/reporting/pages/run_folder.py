@@ -12,13 +12,15 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from xsent.evaluation.statistics.items import Items
 from xsent.files.strict_json import read_json_object
 from xsent.reporting.metrics import HEADER
+from xsent.reporting.outcomes import read_outcomes
 from xsent.reporting.plots.embeddings import POINTS
 from xsent.reporting.secrets import MASK, redact
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
-CURVES, DETAILS, OUTCOMES = "metrics.csv", "details.csv", "outcomes.json"
+CURVES, DETAILS = "metrics.csv", "details.csv"
 MAX_CELL = 2**31 - 1  # characters; the csv module's own limit of 131,072 is less than a document
 CONFIG_GROUPS = ("recipe", "encoder", "data", "evaluator")  # mappings or absent
 NUMBERS = ("epochs", "batches", "seconds", "best")
@@ -56,8 +58,8 @@ class RunFiles(NamedTuple):
     metrics: dict[str, float]  # NaN where the file has null
     expected: dict[str, float]  # the paper's figures, named as ours
     before: dict[str, float]  # figures before training
-    outcomes: dict[str, list[bool]]  # by metric, the test items that it is the percentage of
-    outcomes_before: dict[str, list[bool]]  # of the figures before training
+    outcomes: dict[str, Items]  # by metric, the test items that it is computed from
+    outcomes_before: dict[str, Items]  # of the figures before training
     choices: dict[str, str]  # names of the chosen config files by group, as Hydra recorded them
     logged: dict[str, list[LoggedValue]]  # by name, in the order of the file
     details: list[list[str]]  # header and rows; [] without details.csv
@@ -104,8 +106,8 @@ def read_run(folder: Path) -> RunFiles:
         metrics=_figures(figures, metrics, "metrics"),
         expected=_figures(expected, metrics, "expected"),
         before=_figures(content.get("before") or {}, metrics, "before"),
-        outcomes=_read_outcomes(folder / OUTCOMES, "after") if finished else {},
-        outcomes_before=_read_outcomes(folder / OUTCOMES, "before") if finished else {},
+        outcomes=read_outcomes(folder, "after") if finished else {},
+        outcomes_before=read_outcomes(folder, "before") if finished else {},
         choices=_read_choices(folder),
         # An evaluation logs nothing: a metrics.csv beside a config.yaml belongs to an earlier training run.
         logged={} if is_evaluation and config_file.is_file() else _read_logged(folder / CURVES),
@@ -153,18 +155,6 @@ def _figures(figures: Any, path: Path, entry: str) -> dict[str, float]:
         is_number = isinstance(value, int | float | None) and not isinstance(value, bool)
         _check(path, is_number, f"a number or null as {name} in `{entry}`", value)
     return {name: math.nan if value is None else float(value) for name, value in figures.items()}
-
-
-def _read_outcomes(path: Path, moment: str) -> dict[str, list[bool]]:
-    """Outcomes of the test items by metric, ``before`` or ``after`` training; empty where they were not written."""
-    if not path.is_file():
-        return {}
-    outcomes = read_json_object(path).get(moment, {})
-    _check(path, isinstance(outcomes, Mapping), f"outcomes by metric in `{moment}`", outcomes)
-    for name, text in outcomes.items():
-        is_valid = len(name.split("/")) in (4, 5) and isinstance(text, str) and not set(text) - {"0", "1"}
-        _check(path, is_valid, f"0 or 1 for each test item of {name} in `{moment}`", text)
-    return {name: [digit == "1" for digit in text] for name, text in outcomes.items()}
 
 
 def _read_record(folder: Path, key: str, kind: type) -> Any:

@@ -4,7 +4,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from xsent.evaluation.statistics.bootstrap import CONFIDENCE, Interval, paired_bootstrap, percentage
+from xsent.evaluation.statistics.bootstrap import CONFIDENCE, Interval, paired_bootstrap
+from xsent.evaluation.statistics.items import Items
+from xsent.evaluation.statistics.paired_test import mcnemar
 from xsent.reporting.pages.run_folder import RunFiles
 from xsent.reporting.tables.results import HIGHER_IS_BETTER, LOWER_IS_BETTER, decimals
 from xsent.reporting.tables.table import Table, text_row
@@ -23,7 +25,7 @@ class Figures(NamedTuple):
 
     label: str  # "meaning vectors"
     metrics: Mapping[str, float]
-    outcomes: Mapping[str, Sequence[bool]]
+    outcomes: Mapping[str, Items]
 
 
 class Change(NamedTuple):
@@ -34,6 +36,7 @@ class Change(NamedTuple):
     after: float
     labels: tuple[str, str]  # of both values
     interval: Interval | None  # of the difference; None: not known
+    p: float | None  # of McNemar's test; None: items are not right or wrong, or not known
     items: str  # number of test items: "16 × 104"
     reason: str = ""  # why the difference is not judged: "other data"
 
@@ -118,26 +121,15 @@ def change_between(
     before, after = first.metrics.get(baseline, math.nan), second.metrics.get(metric, math.nan)
     if not (math.isfinite(before) and math.isfinite(after)):
         return None
-    interval = None
-    sides = [_parts(baseline, first.outcomes), _parts(metric, second.outcomes)]
-    if not reason and all(sides) and [*map(len, sides[0])] == [*map(len, sides[1])]:
-        for pooled in (False, True):  # how the evaluator averages
-            values = [percentage(side, pooled=pooled) for side in sides]
-            if math.isclose(values[0], before, abs_tol=1e-4) and math.isclose(values[1], after, abs_tol=1e-4):
-                interval = paired_bootstrap(*sides, pooled=pooled)
-                break
-    return Change(metric, before, after, (first.label, second.label), interval, items, reason)
-
-
-def _parts(metric: str, outcomes: Mapping[str, Sequence[bool]]) -> list[Sequence[bool]]:
-    """Outcomes of the test sets that a metric is the percentage of; [] where they are not known."""
-    if metric in outcomes:
-        return [outcomes[metric]]
-    *start, item, kind = metric.split("/")
-    if item != "mean":
-        return []
-    names = [name for name in outcomes if (words := name.split("/"))[:-2] == start and words[-1] == kind]
-    return [outcomes[name] for name in sorted(names)]
+    old, new = first.outcomes.get(baseline), second.outcomes.get(metric)
+    interval, p = None, None
+    if not reason and old is not None and new is not None and old.sizes == new.sizes:
+        values = (old.value(), before), (new.value(), after)
+        # Items are rounded; another definition of the figure differs by more.
+        if all(math.isclose(ours, figure, rel_tol=1e-4, abs_tol=1e-4) for ours, figure in values):
+            interval = paired_bootstrap(old, new)
+            p = mcnemar(old, new) if old.is_binary and new.is_binary else None
+    return Change(metric, before, after, (first.label, second.label), interval, p, items, reason)
 
 
 def run_changes(run: RunFiles) -> list[Change]:
@@ -157,9 +149,9 @@ def run_changes(run: RunFiles) -> list[Change]:
 
 def test_items(run: RunFiles, metric: str) -> str:
     """Number of test items behind a metric, ``16 × 104`` for 16 test sets of one size; empty where it is not known."""
-    sizes = [len(outcomes) for outcomes in _parts(metric, run.outcomes)]
-    if not sizes:
+    if metric not in run.outcomes:
         return ""
+    sizes = [size for group in run.outcomes[metric].sizes for size in group]
     if len(sizes) == 1:
         return f"{sizes[0]:,}"
     return f"{len(sizes)} × {sizes[0]:,}" if len(set(sizes)) == 1 else f"{sum(sizes):,} in {len(sizes)} sets"

@@ -12,14 +12,16 @@ from xsent.reporting.tables.table import Cell, Row, csv_text
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
 # Percent and Spearman x 100 have two decimals; these are numbers around 1 and below,
 FOUR_DECIMALS = re.compile(
-    ".*(threshold|align|uniform|cosine_distance|drift|ttr_ratio|_cross|_mono|normaliser|mean_parallel|mean_unrelated|r2)"
+    ".*(threshold|align|uniform|cosine_distance|drift|ttr_ratio|_cross|_mono|normaliser|mean_parallel|mean_unrelated|r2|margin_gap|margin_gap_p5)"
 )
 COUNTS = ("ties", "truncated", "errors", "only_direct", "only_pivot", "_n")
-# Standard deviations, p-values and buckets of errors are in results.csv only.
-FILE_ONLY = re.compile(r"sd_|p_(?!at_)|levenshtein_|jaccard_")
+# Standard deviations, p-values and buckets of errors are in results.csv only; a margin gap is beside its accuracy.
+FILE_ONLY = re.compile(r"sd_|p_(?!at_)|levenshtein_|jaccard_|(.*_)?margin_gap")
+# Metrics with a margin gap of their own items: `pivot_p_at_1` has `pivot_margin_gap`, `xsimpp` has `xsimpp_margin_gap`.
+WITH_GAP = re.compile("(.*_)?(accuracy|error|p_at_1|xsim|xsimpp)")
 HIGHER_IS_BETTER = re.compile(
     "accuracy|p_at_1|pivot_p_at_1|f1|best_f1|f1_equivalent|f1_divergent|precision|recall|roc_auc"
-    "|spearman|cosine_spearman|cosine_ap"
+    "|spearman|cosine_spearman|cosine_ap|(.*_)?margin_gap(_p5)?"
 )
 LOWER_IS_BETTER = re.compile("error|xsim|eer")
 
@@ -58,6 +60,16 @@ def result_cells(metrics: Mapping[str, float], expected: Mapping[str, float]) ->
     return cells
 
 
+def gap_name(metric: str) -> str | None:
+    """Name of the margin gap of the items of an accuracy or error rate; None for other metrics."""
+    start, _, kind = metric.rpartition("/")
+    match = WITH_GAP.fullmatch(kind)
+    if match is None:
+        return None
+    prefix = f"{kind}_" if match[2].startswith("xsim") else match[1] or ""
+    return f"{start}/{prefix}margin_gap"
+
+
 def _language_of(item: str) -> str | None:
     """Language of a direction to or from the pivot; None for anything else."""
     sides = item.split("-")
@@ -73,7 +85,7 @@ def grid(
     before: Mapping[str, float | None] = MappingProxyType({}),
     columns: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[str], list[Row]]:
-    """Header and rows; the first heading is the split.
+    """Header and rows; the first heading is the split. A column ``gap`` has the margin gap beside an accuracy.
 
     Args:
         metrics: ours.
@@ -86,6 +98,8 @@ def grid(
     spaces = list(dict.fromkeys(result.column for result in results))
     compared = {result.column for result in results if result.paper is not None}
     with_start = {result.column for result in results if before.get(result.metric) is not None}
+    gap_of = {result.metric: name for result in results if (name := gap_name(result.metric)) in metrics}
+    with_gap = {result.column for result in results if result.metric in gap_of}
     header = [" and ".join(dict.fromkeys(result.metric.split("/")[0] for result in results))]
     for space in spaces:
         ours = columns.get(space, space or "ours") + _intention(
@@ -93,6 +107,7 @@ def grid(
         )
         header += ["before"] if space in with_start else []
         header += [ours, f"{ours} (paper)" if space else "paper", "difference"] if space in compared else [ours]
+        header += ["gap"] if space in with_gap else []
     rows = []
     for name in dict.fromkeys(result.row for result in results):
         cells = [Cell(name)]
@@ -103,6 +118,9 @@ def grid(
                 cells.append(Cell("") if result is None or start is None else value_cell(result.metric, start))
             figures = [] if result is None else figure_cells(result.metric, result.ours, result.paper)
             cells += (figures + [Cell("")] * 3)[: 3 if space in compared else 1]
+            if space in with_gap:
+                gap = None if result is None else gap_of.get(result.metric)
+                cells.append(Cell("") if gap is None else value_cell(gap, metrics[gap]))
         rows.append(Row(cells, bold=" mean " in name))
     return header, rows
 
