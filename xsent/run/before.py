@@ -60,5 +60,6 @@ def _key(recipe: Recipe[Any], evaluator: Evaluator, config: Mapping[str, Any]) -
     """Hex digest of all that decides the figures."""
     encoder: Any = recipe.encoder  # of a judge of pairs, the judge
     options = json.dumps(config["evaluator"], sort_keys=True).replace(config["run_dir"], "")
-    content = [__version__, OUTCOME_FORMAT, options, evaluator.digest(), encoder.digest(), config["trainer"]["precision"]]
+    digests = [evaluator.digest(), encoder.digest()]
+    content = [__version__, OUTCOME_FORMAT, options, *digests, config["trainer"]["precision"]]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
