@@ -13,6 +13,7 @@ import sentencepiece
 from scipy.stats import ttest_ind_from_stats
 
 from xsent.evaluation.noise.scoring import SetScores
+from xsent.evaluation.statistics.items import Items
 
 STUDENT, TEACHER = "student", "teacher"  # the scored encoder, and the encoder it is compared with
 TESTED = ("cosine_distance", "xsim", "xsimpp")  # metrics of the t-test
@@ -23,7 +24,7 @@ def summary(generations: Mapping[str, Sequence[SetScores]]) -> dict[str, dict[st
     """Metrics of a set, by item (the set or a bitext), from its generations by encoder."""
     metrics: dict[str, dict[str, float]] = defaultdict(dict)
     for encoder, of_encoder in generations.items():
-        prefix = "" if encoder == STUDENT else f"{encoder}_"
+        prefix = prefix_of(encoder)
         for item, row in of_encoder[0].metrics.items():
             for metric in row:
                 metrics[item] |= mean_and_sd(f"{prefix}{metric}", _scores(of_encoder, item, metric))
@@ -34,6 +35,26 @@ def summary(generations: Mapping[str, Sequence[SetScores]]) -> dict[str, dict[st
                     samples = (_scores(generations[encoder], item, metric) for encoder in (STUDENT, TEACHER))
                     metrics[item][f"p_{metric}"] = two_sample_p(*samples)
     return dict(metrics)
+
+
+def prefix_of(encoder: str) -> str:
+    """Prefix of an encoder's metrics."""
+    return "" if encoder == STUDENT else f"{encoder}_"
+
+
+def summary_items(generations: Sequence[SetScores], prefix: str) -> dict[str, dict[str, Items]]:
+    """Items of the means over generations, by item and metric: each sentence with its mean over the generations.
+
+    A percentile of several generations has none: it is not computed from these means.
+    """
+    outcomes: dict[str, dict[str, Items]] = defaultdict(dict)
+    for item, row in generations[0].outcomes.items():
+        for metric, items in row.items():
+            if len(generations) == 1 or items.statistic == "mean":
+                columns = [generation.outcomes[item][metric].sets[0][0] for generation in generations]
+                average = Items.of(items.statistic, np.mean(columns, axis=0), scale=items.scale)
+                outcomes[item][f"{prefix}{metric}"] = average
+    return dict(outcomes)
 
 
 def _scores(generations: Sequence[SetScores], item: str, metric: str) -> list[float]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import torch
 from torch import Tensor
 from tqdm import tqdm
 
@@ -17,7 +18,15 @@ from xsent.distributed import rank
 from xsent.evaluation.charts import Chart
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator
 from xsent.evaluation.evaluator import Evaluation, base_encoder
-from xsent.evaluation.noise.aggregation import STUDENT, TEACHER, TypeTokenRatio, ratio_summary, summary
+from xsent.evaluation.noise.aggregation import (
+    STUDENT,
+    TEACHER,
+    TypeTokenRatio,
+    prefix_of,
+    ratio_summary,
+    summary,
+    summary_items,
+)
 from xsent.evaluation.noise.charts import boxes, sentence_map, sentence_vectors
 from xsent.evaluation.noise.scoring import (
     Embedded,
@@ -29,6 +38,7 @@ from xsent.evaluation.noise.scoring import (
     score_set,
 )
 from xsent.evaluation.search.margin import MarginSearch
+from xsent.evaluation.statistics.items import Items
 
 ScoresBySet = dict[str, list[SetScores]]  # an entry for each generation of a set
 
@@ -54,7 +64,8 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
         ``xsim``, percent of the noisy sentences whose best standard sentence by margin has another text, and
         ``xsimpp``, the same with hard negatives of the standard side in the pool; ``ttr`` and ``ttr_standard``,
         percent, and ``ttr_ratio``, noisy over standard. Of translations ``<name>/<set>_fra-eng/noisy_xsim`` and
-        ``standard_xsim``, and ``<name>/<set>_eng-fra/...`` with the translations in the pool.
+        ``standard_xsim``, and ``<name>/<set>_eng-fra/...`` with the translations in the pool. Of each xSIM
+        ``xsim_margin_gap``, the mean of ``Answers.gaps``, and ``xsim_margin_gap_p5``, percentile 5.
 
         With a teacher: the same of its vectors, ``teacher_cosine_distance`` etc., and ``drift``, the cosine distance
         between both encoders' vectors of the standard sentences.
@@ -164,7 +175,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
 
         scores = {name: list(map(placeholder, sets)) for name, sets in self._by_name.items()}
         has_teacher = self._teacher is not None
-        drifts = dict.fromkeys(self._by_name, 0.0) if has_teacher and self.drift else {}
+        drifts = dict.fromkeys(self._by_name, torch.zeros(1)) if has_teacher and self.drift else {}
         return list(self._metrics({STUDENT: scores} | ({TEACHER: scores} if has_teacher else {}), drifts))
 
     def score(self, vectors: Tensor) -> Evaluation:
@@ -174,24 +185,36 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
             texts = [*self.sentences(), *concatenate(self._translations())]
             teacher = self._teacher.embedded(texts, vectors, compared=self._compares_encoders)
         scores = {STUDENT: self._score_sets(student, teacher or student)}
-        drifts: dict[str, float] = {}
+        drifts: dict[str, Tensor] = {}
         if teacher is not None:
             if self._teacher_scores is None:  # the same in every validation
                 self._teacher_scores = self._score_sets(teacher, teacher)
             scores[TEACHER] = self._teacher_scores
             for name, sets in self._by_name.items() if self.drift else ():
                 standard = sets[0].target  # shared by all generations
-                drifts[name] = float(cosine_distances(student.of(standard), teacher.of(standard)).mean())
+                drifts[name] = cosine_distances(student.of(standard), teacher.of(standard))
         details = [row for encoder, by_set in scores.items() for row in self._details(encoder, by_set)]
-        return Evaluation(self._metrics(scores, drifts), details, self._charts(scores, student, teacher))
+        charts = self._charts(scores, student, teacher)
+        return Evaluation(self._metrics(scores, drifts), details, charts, outcomes=self._outcomes(scores, drifts))
 
-    def _metrics(self, scores: Mapping[str, ScoresBySet], drifts: Mapping[str, float]) -> dict[str, float]:
+    def _outcomes(self, scores: Mapping[str, ScoresBySet], drifts: Mapping[str, Tensor]) -> dict[str, Items]:
+        outcomes = {
+            f"{self.name}/{name}/drift": Items.of("mean", distances.numpy(force=True))
+            for name, distances in drifts.items()
+        }
+        for encoder, by_set in scores.items():
+            for generations in by_set.values():
+                for item, row in summary_items(generations, prefix_of(encoder)).items():
+                    outcomes |= {f"{self.name}/{item}/{metric}": items for metric, items in row.items()}
+        return outcomes
+
+    def _metrics(self, scores: Mapping[str, ScoresBySet], drifts: Mapping[str, Tensor]) -> dict[str, float]:
         metrics: dict[str, float] = {}
         for name in self._by_name:
             items = summary({encoder: by_set[name] for encoder, by_set in scores.items()})
             items[name] |= self._ratios[name]
             if name in drifts:
-                items[name]["drift"] = drifts[name]
+                items[name]["drift"] = float(drifts[name].mean())
             for item, values in items.items():
                 metrics |= {f"{self.name}/{item}/{metric}": value for metric, value in values.items()}
         return metrics

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import torch
@@ -12,7 +13,8 @@ from xsent.distributed import rank
 from xsent.evaluation.charts import Series
 from xsent.evaluation.dataset_evaluator import zero_vectors
 from xsent.evaluation.evaluator import TwoSided, number_texts
-from xsent.evaluation.search.margin import Best, MarginSearch
+from xsent.evaluation.search.margin import Answers, MarginSearch
+from xsent.evaluation.statistics.items import Items, gap_items
 from xsent.similarity import pairwise_cos_sim
 
 VERSIONS = ("noisy", "standard")
@@ -97,19 +99,28 @@ class SetScores(NamedTuple):
     pool: int  # number of standard sentences and hard negatives
     tied: float  # share of the noisy sentences with two best standard sentences
     zero_vectors: int
+    outcomes: Mapping[str, Mapping[str, Items]] = MappingProxyType({})  # by item and metric
 
 
 def metric_items(noisy_set: NoisySet, *, bitexts: bool) -> dict[str, list[str]]:
     """Names of the metrics of a set by item: the set itself, and both directions of each translation."""
-    items = {noisy_set.name: ["cosine_distance", "xsim", *(["xsimpp"] if noisy_set.augmented else [])]}
+    names = ["cosine_distance", *_names("xsim"), *(_names("xsimpp") if noisy_set.augmented else [])]
+    items = {noisy_set.name: names}
     for language in noisy_set.translations if bitexts else ():
         for direction in (f"{language}-{noisy_set.language}", f"{noisy_set.language}-{language}"):
-            items[f"{noisy_set.name}_{direction}"] = [f"{version}_xsim" for version in VERSIONS]
+            items[f"{noisy_set.name}_{direction}"] = [
+                name for version in VERSIONS for name in _names(f"{version}_xsim")
+            ]
     return items
 
 
+def _names(error: str) -> list[str]:
+    """An error rate and its margin gaps."""
+    return [error, *gap_items(Items.percentage([]), f"{error}_")]
+
+
 def score_set(noisy_set: NoisySet, english: Embedded, translations: Embedded | None, search: MarginSearch) -> SetScores:
-    """Cosine distance, xSIM, xSIM++ if there are negatives, and xSIM of the bitexts.
+    """Cosine distance, xSIM, xSIM++ if there are negatives, xSIM of the bitexts, and the margin gap of each xSIM.
 
     Args:
         english: vectors of both sides and the negatives.
@@ -121,34 +132,41 @@ def score_set(noisy_set: NoisySet, english: Embedded, translations: Embedded | N
     """
     noisy, standard = english.of(noisy_set.source), english.of(noisy_set.target)
     distances = cosine_distances(noisy, standard)
-    best = search(noisy, standard)[0].best
-    values = [[float(distances.mean()), percent_wrong(best, noisy_set.target, noisy_set.target)]]
+    answers, _ = search(noisy, standard)
+    of_set = {"cosine_distance": Items.of("mean", distances.numpy(force=True))}
+    of_set |= _search_items("xsim", answers, noisy_set.target, noisy_set.target)
     pool = [*noisy_set.target, *noisy_set.augmented]
     if noisy_set.augmented:
-        augmented_best = search(noisy, torch.cat([standard, english.of(noisy_set.augmented)]))[0].best
-        values[0].append(percent_wrong(augmented_best, pool, noisy_set.target))
+        augmented, _ = search(noisy, torch.cat([standard, english.of(noisy_set.augmented)]))
+        of_set |= _search_items("xsimpp", augmented, pool, noisy_set.target)
+    rows = [of_set]
     if translations is not None:
+        versions = zip(VERSIONS, ((noisy, noisy_set.source), (standard, noisy_set.target)), strict=True)
+        sides = {f"{version}_xsim": side for version, side in versions}
         for lines in noisy_set.translations.values():
             vectors = translations.of(lines)
-            into, out_of = zip(*(search(vectors, side) for side in (noisy, standard)), strict=True)
-            sides = (noisy_set.source, noisy_set.target)
-            values.append([percent_wrong(found.best, texts, texts) for found, texts in zip(into, sides, strict=True)])
-            values.append([percent_wrong(found.best, lines, lines) for found in out_of])
-    names = metric_items(noisy_set, bitexts=translations is not None)
-    metrics = {
-        item: dict(zip(row_names, row, strict=True))
-        for (item, row_names), row in zip(names.items(), values, strict=True)
-    }
-    tied = best.tied.float().mean().item()
-    return SetScores(metrics, distances.numpy(force=True), len(pool), tied, zero_vectors(noisy, standard))
+            searches = {name: search(vectors, english_vectors) for name, (english_vectors, _) in sides.items()}
+            into: dict[str, Items] = {}
+            out_of: dict[str, Items] = {}
+            for name, (forward, backward) in searches.items():
+                texts = sides[name][1]
+                into |= _search_items(name, forward, texts, texts)
+                out_of |= _search_items(name, backward, lines, lines)
+            rows += [into, out_of]
+    outcomes = dict(zip(metric_items(noisy_set, bitexts=translations is not None), rows, strict=True))
+    metrics = {item: {name: items.value() for name, items in row.items()} for item, row in outcomes.items()}
+    metrics[noisy_set.name]["cosine_distance"] = float(distances.mean())
+    tied = answers.best.tied.float().mean().item()
+    zeros = zero_vectors(noisy, standard)
+    return SetScores(metrics, distances.numpy(force=True), len(pool), tied, zeros, outcomes)
+
+
+def _search_items(error: str, answers: Answers, pool: Sequence[str], expected: Sequence[str]) -> dict[str, Items]:
+    """Items of an error rate, queries whose best text is not the expected one, and of its margin gaps."""
+    wrong = [pool[row] != text for row, text in zip(answers.best.rows.tolist(), expected, strict=True)]
+    return {error: Items.percentage(wrong), **gap_items(Items.of("mean", answers.gaps(pool)), f"{error}_")}
 
 
 def cosine_distances(a: Tensor, b: Tensor) -> Tensor:
     """1 - cosine of row i of ``a`` (N, D) and of ``b`` (N, D): (N,) float64 from 0 to 2."""
     return (1 - pairwise_cos_sim(a.double(), b.double())).clamp(0, 2)
-
-
-def percent_wrong(best: Best, pool: Sequence[str], expected: Sequence[str]) -> float:
-    """Percent of the queries whose best row of ``pool`` differs from the expected text."""
-    wrong = sum(pool[row] != text for row, text in zip(best.rows.tolist(), expected, strict=True))
-    return 100 * float(wrong) / len(expected)
