@@ -1,6 +1,7 @@
 """Numbers of the reference release, and a check of metric names in all tests."""
 
 import json
+import math
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ def _subclasses(base: type) -> list[type]:
 
 @pytest.fixture(autouse=True)
 def _metrics_have_the_names_known_before_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every evaluation in these tests has exactly the metrics that the evaluator named before."""
+    """Every evaluation in these tests has exactly the metrics that the evaluator named before, and its outcomes give
+    the metrics."""
 
     def check_names(score: Any, names_of: Any) -> Any:
         @wraps(score)
@@ -29,6 +31,10 @@ def _metrics_have_the_names_known_before_scoring(monkeypatch: pytest.MonkeyPatch
             names = names_of(self, scored)
             evaluation = score(self, scored, **options)
             assert list(evaluation.metrics) == names
+            for name, items in evaluation.outcomes.items():
+                values = items.value(), evaluation.metrics[name]
+                if all(map(math.isfinite, values)):  # undefined: 0 / 0, or cosines that differ by rounding only
+                    assert values[0] == pytest.approx(values[1], rel=1e-6, abs=1e-9), name
             return evaluation
 
         return checked

@@ -13,6 +13,7 @@ from torch import Tensor
 from xsent.evaluation.charts import BoxPlot, Series
 from xsent.evaluation.clsd.base import Corpus
 from xsent.evaluation.similarity.sts import RESOLUTION, spearman
+from xsent.evaluation.statistics.items import Items
 from xsent.similarity import pairwise_cos_sim, unit
 
 ANY = "any"  # all classes together
@@ -168,6 +169,19 @@ def swap_metrics(changes: Changes, classes: Sequence[str]) -> dict[str, float]:
             f"spearman_{label}": spearman(group.cross, group.mono) if len(group.tags) >= MIN_PAIRS else math.nan,
         }
     return metrics
+
+
+def swap_items(changes: Changes, classes: Sequence[str]) -> dict[str, Items]:
+    """Items of the means and correlations of ``swap_metrics``; the normaliser is taken as given."""
+    items: dict[str, Items] = {}
+    for label, tags in _groups(classes).items():
+        group = changes.filter(tags)
+        if len(group.tags):
+            items |= {f"{label}_{kind}": Items.of("mean", group.values(kind)) for kind in (CROSS, MONO)}
+        if len(group.tags) >= MIN_PAIRS:
+            both = group.cross, group.mono
+            items |= {f"{name}_{label}": Items.of(name, *both) for name in ("pearson", "spearman")}
+    return items
 
 
 def _groups(classes: Sequence[str]) -> dict[str, list[str]]:

@@ -25,6 +25,7 @@ from xsent.evaluation.clsd.swap_statistics import (
     count_unrelated,
     normaliser,
     similarity_change,
+    swap_items,
     swap_metrics,
 )
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, zero_vectors
@@ -209,7 +210,12 @@ class ClsdSwapsEvaluator(DatasetEvaluator[Swaps]):
         rows = [row for swaps, change in zip(self.test_sets, changes, strict=True) for row in _rows(swaps, change)]
         by_language = {change.name: change for change in changes}
         charts = [box_plot(self.name, "One word swapped", by_language, self.classes, kind) for kind in KINDS]
-        return Evaluation(self._metrics(changes, normalisers), details, charts, {self.name: rows})
+        outcomes = {
+            f"{self.name}/{of_language.name}/{metric}": items
+            for of_language in [*changes, concatenate(changes, ALL)]
+            for metric, items in swap_items(of_language, self.classes).items()
+        }
+        return Evaluation(self._metrics(changes, normalisers), details, charts, {self.name: rows}, outcomes)
 
     def _metrics(self, changes: Sequence[Changes], normalisers: Mapping[str, Normaliser]) -> dict[str, float]:
         languages = [*changes, concatenate(changes, ALL)]

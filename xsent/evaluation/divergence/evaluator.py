@@ -19,7 +19,13 @@ from xsent.evaluation.divergence.calibration import (
     probabilities_of,
     reliability_diagram,
 )
-from xsent.evaluation.divergence.metrics import PercentRule, calibrate, ranking_metrics, sentence_metrics
+from xsent.evaluation.divergence.metrics import (
+    PercentRule,
+    calibrate,
+    ranking_metrics,
+    sentence_items,
+    sentence_metrics,
+)
 from xsent.evaluation.divergence.pairs import (
     DivergencePairs,
     ScoredSet,
@@ -30,11 +36,13 @@ from xsent.evaluation.divergence.pairs import (
     histogram,
     percent_divergent,
     percent_highlighted,
+    set_word_items,
     set_word_metrics,
 )
 from xsent.evaluation.evaluator import Evaluation, PairEvaluator, TwoSided, direction, number_texts
 from xsent.evaluation.search.margin import MarginSearch, pair_margins
 from xsent.evaluation.statistics.agreement import Annotated, agreement_table
+from xsent.evaluation.statistics.items import PERCENT, Items
 from xsent.evaluation.statistics.thresholds import Bools, Floats
 
 log = logging.getLogger(__name__)
@@ -199,7 +207,8 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
             details[-1]["zero_vectors"] = zero_vectors(self.rows(vectors, pairs.source + pairs.target))
         label = f"{self.search.margin} margin"
         chart = histogram(f"{self.name}_margins", f"Margin scores: {self.name}", label, sets)
-        return Evaluation(self._metrics(sets, [None] * len(sets), judged=False), details, [chart])
+        metrics = self._metrics(sets, [None] * len(sets), judged=False)
+        return Evaluation(metrics, details, [chart], outcomes=self._outcomes(sets, [None] * len(sets)))
 
     def score_pairs(self, judgements: Sequence[Judgement], *, threshold: float) -> Evaluation:
         """Metrics of the judgements of ``pairs()``, in their order.
@@ -235,7 +244,24 @@ class DivergenceEvaluator(DatasetEvaluator[DivergencePairs], PairEvaluator):
         if shares:
             title = f"Divergent words: {self.name}"
             charts.append(histogram(f"{self.name}_percent", title, "percent of the words", shares))
-        return Evaluation(self._metrics(sets, words, judged=True), details, charts)
+        metrics = self._metrics(sets, words, judged=True)
+        return Evaluation(metrics, details, charts, outcomes=self._outcomes(sets, words))
+
+    def _outcomes(self, sets: Sequence[ScoredSet], words: Sequence[Words | None]) -> dict[str, Items]:
+        """Items of the metrics of pairs and of words; the items of both are pairs."""
+        outcomes: dict[str, Items] = {}
+        for scored, divergent in zip(sets, words, strict=True):
+            assert scored.thresholds is not None
+            scores, equivalent = scored.values, np.array(scored.pairs.equivalent)
+            for item, rows in self._items(scored.pairs):
+                figures = {"roc_auc": Items.of("roc_auc", scores[rows], equivalent[rows], scale=PERCENT)}
+                for prefix, threshold in scored.thresholds.by_prefix().items():
+                    of_threshold = sentence_items(scores[rows] > threshold, equivalent[rows])
+                    figures |= {f"{prefix}{metric}": items for metric, items in of_threshold.items()}
+                outcomes |= {f"{item}/{metric}": items for metric, items in figures.items()}
+            for metric, items in set_word_items(scored.pairs, self.word_kinds, divergent).items():
+                outcomes[f"{scored.pairs.name}/{metric}"] = items
+        return {f"{self.name}/{name}": items for name, items in outcomes.items()}
 
     def _metrics(self, sets: Sequence[ScoredSet], words: Sequence[Words | None], *, judged: bool) -> dict[str, float]:
         figures = {"agreement": agreement_table(self._annotations) if self._annotations else {}}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xsent.evaluation.statistics.items import PERCENT, Items
 from xsent.evaluation.statistics.thresholds import Bools, Floats, area_under, best_point, roc_curve
 
 
@@ -52,6 +53,19 @@ def sentence_metrics(predicted: Bools, equivalent: Bools) -> dict[str, float]:
         f"{name}_{label}": value for label, of_class in classes.items() for name, value in of_class._asdict().items()
     }
     return metrics | weighted(predicted, equivalent)._asdict()
+
+
+def sentence_items(predicted: Bools, equivalent: Bools) -> dict[str, Items]:
+    """Items of ``sentence_metrics``."""
+    items: dict[str, Items] = {}
+    for label, guess, truth in (("equivalent", predicted, equivalent), ("divergent", ~predicted, ~equivalent)):
+        hits, named, members = (values.astype(np.float64) for values in (guess & truth, guess, truth))
+        parts = {"precision": (hits, named), "recall": (hits, members), "f1": (2 * hits, named + members)}
+        items |= {f"{name}_{label}": Items.of("ratio", *part, scale=PERCENT) for name, part in parts.items()}
+    items["recall"] = Items.percentage(predicted == equivalent)  # weighted by the shares of the classes: the accuracy
+    for name in ("precision", "f1"):
+        items[name] = Items.of(f"weighted_{name}", predicted, equivalent, scale=PERCENT)
+    return items
 
 
 class Calibrated(NamedTuple):

@@ -11,6 +11,7 @@ from xsent.evaluation.charts import Histogram, Panel
 from xsent.evaluation.divergence.metrics import rates
 from xsent.evaluation.evaluator import Bitext
 from xsent.evaluation.statistics.agreement import word_alpha
+from xsent.evaluation.statistics.items import PERCENT, Items
 from xsent.evaluation.statistics.thresholds import Bools, Floats
 
 Ints = NDArray[np.int64]
@@ -143,6 +144,27 @@ def set_word_metrics(pairs: DivergencePairs, kinds: Sequence[str] | None, diverg
         figures = coin_metrics(highlighted, minimum)
         metrics |= {f"random_{level}_{metric}": value for metric, value in figures.items()}
     return metrics
+
+
+def set_word_items(pairs: DivergencePairs, kinds: Sequence[str] | None, divergent: Words | None) -> dict[str, Items]:
+    """Items of the F1 of divergent and of equivalent words at each level: pairs, because the words of one depend on
+    each other. Empty if no word is scored."""
+    scored = has_scored_words(pairs, kinds)
+    if pairs.highlights is None or divergent is None or not any(scored):
+        return {}
+    rows = [
+        (np.concatenate(predicted), np.concatenate([np.array(side) for side in sides]))
+        for predicted, sides, is_scored in zip(divergent, pairs.highlights, scored, strict=True)
+        if is_scored
+    ]
+    outcomes = {}
+    for level, minimum in highlight_levels(pairs.annotators).items():
+        for name, value in (("f1_div", True), ("f1_eq", False)):
+            classes = [(predicted == value, (marks >= minimum) == value) for predicted, marks in rows]
+            hits = [2 * int((guess & truth).sum()) for guess, truth in classes]
+            totals = [int(guess.sum() + truth.sum()) for guess, truth in classes]
+            outcomes[f"{level}_{name}"] = Items.of("ratio", hits, totals, scale=PERCENT)
+    return outcomes
 
 
 def highlight_levels(annotators: int) -> dict[str, int]:

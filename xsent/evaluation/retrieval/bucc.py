@@ -14,6 +14,7 @@ from xsent.evaluation.dataset_evaluator import LanguagesEvaluator, zero_vectors
 from xsent.evaluation.evaluator import Evaluation, TwoSided
 from xsent.evaluation.search.margin import MarginSearch
 from xsent.evaluation.search.mining import STRATEGIES, at_threshold, best_threshold, select_pairs
+from xsent.evaluation.statistics.items import PERCENT, Items, mean_over
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +32,9 @@ class MiningTask(TwoSided, Protocol):
 
 
 class MinedTask(NamedTuple):
-    """All candidate pairs of a task, before a threshold is applied."""
+    """All P candidate pairs of a task, before a threshold is applied."""
 
+    sources: Tensor  # (P,) rows
     scores: Tensor  # (P,)
     is_gold: Tensor  # (P,) bool
     tied: float  # share of the sentences with two best partners
@@ -103,6 +105,7 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
     def score(self, vectors: Tensor) -> Evaluation:
         metrics: dict[str, float] = {}
         details: list[dict[str, object]] = []
+        outcomes: dict[str, Items] = {}
         for task, tuning in zip(self.test_sets, self.tuning, strict=True):
             mined = self._mine(task, vectors)
             tuned = mined if tuning is task else self._mine(tuning, vectors)
@@ -110,6 +113,7 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
             result = at_threshold(mined.scores, mined.is_gold, len(task.gold), threshold)
             figures = {name: 100 * getattr(result, name) for name in METRICS[:3]} | {"threshold": threshold}
             metrics |= {f"{self.name}/{task.name}/{metric}": value for metric, value in figures.items()}
+            outcomes |= {f"{self.name}/{task.name}/{name}": of for name, of in _items(task, mined, threshold).items()}
             queries, pool, extracted = len(task.source), len(task.target), int((mined.scores >= threshold).sum())
             row: dict[str, object] = {**figures, "tuned_on": self._tuned_on, "part": self.part}
             row |= {**self.search.conditions(min(queries, pool)), "strategy": self.strategy}
@@ -119,7 +123,8 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
         f1 = [metrics[f"{self.name}/{task.name}/f1"] for task in self.test_sets]
         metrics[f"{self.name}/mean/f1"] = sum(f1) / len(f1)
         log.info("%s: %s scored, thresholds tuned on %s", self.name, self.part, self._tuned_on)
-        return Evaluation(metrics, details)
+        outcomes[f"{self.name}/mean/f1"] = mean_over(outcomes[f"{self.name}/{task.name}/f1"] for task in self.test_sets)
+        return Evaluation(metrics, details, outcomes=outcomes)
 
     def _mine(self, task: MiningTask, vectors: Tensor) -> MinedTask:
         x, y = self.rows(vectors, task.source), self.rows(vectors, task.target)
@@ -127,8 +132,19 @@ class BuccEvaluator(LanguagesEvaluator[MiningTask]):
         pairs = select_pairs(forward, backward, strategy=self.strategy, threshold=None)
         gold = torch.tensor([row * len(y) + column for row, column in task.gold])
         tied = torch.cat([forward.tied, backward.tied]).float().mean().item()
-        return MinedTask(pairs.scores, torch.isin(pairs.source * len(y) + pairs.target, gold), tied, zero_vectors(x, y))
+        is_gold = torch.isin(pairs.source * len(y) + pairs.target, gold)
+        return MinedTask(pairs.source, pairs.scores, is_gold, tied, zero_vectors(x, y))
 
     @property
     def _tuned_on(self) -> str:
         return "the gold pairs that are scored (optimistic)" if self.tune == SCORED_GOLD else self.tune
+
+
+def _items(task: MiningTask, mined: MinedTask, threshold: float) -> dict[str, Items]:
+    """Items of F1, precision and recall: source sentences, each with its numbers of found, extracted and gold pairs."""
+    is_extracted = mined.scores >= threshold
+    rows = mined.sources[is_extracted], mined.sources[is_extracted & mined.is_gold]
+    extracted, hits = (torch.bincount(of.cpu(), minlength=len(task.source)).double().numpy() for of in rows)
+    gold = torch.bincount(torch.tensor([row for row, _ in task.gold]), minlength=len(task.source)).double().numpy()
+    parts = {"f1": (2 * hits, extracted + gold), "precision": (hits, extracted), "recall": (hits, gold)}
+    return {name: Items.of("ratio", *part, scale=PERCENT) for name, part in parts.items()}

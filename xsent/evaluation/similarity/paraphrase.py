@@ -16,16 +16,18 @@ from xsent.config_checks import check_choice, check_integer, check_positive
 from xsent.distributed import rank
 from xsent.evaluation.dataset_evaluator import LanguagesEvaluator
 from xsent.evaluation.evaluator import Evaluation
-from xsent.evaluation.similarity.alignment_uniformity import align, uniform
+from xsent.evaluation.similarity.alignment_uniformity import pair_distances, uniform
 from xsent.evaluation.similarity.paraphrase_metrics import (
     ClassifiedPairs,
     LabelledPairs,
     by_kind,
     charts,
+    decision_items,
     kind_metrics,
     mean_percent_right,
     percent_right,
 )
+from xsent.evaluation.statistics.items import Items, mean_over, pooled
 from xsent.evaluation.statistics.thresholds import CRITERIA, Floats, best_threshold, roc_curve
 from xsent.languages import to_iso639_3
 from xsent.similarity import unit
@@ -161,7 +163,42 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
         ]
         spreads = {kind: self._spread([row.pairs for row in rows], points) for kind, rows in by_kind(sets).items()}
         details = [self._detail(classified, is_zero) for classified in sets]
-        return Evaluation(self._metrics(sets, spreads), details, charts(self.name, sets))
+        outcomes = self._outcomes(sets, points)
+        return Evaluation(self._metrics(sets, spreads), details, charts(self.name, sets), outcomes=outcomes)
+
+    def _outcomes(self, sets: Sequence[ClassifiedPairs], points: Tensor) -> dict[str, Items]:
+        """Items of the metrics of pairs; those of ``align`` are the paraphrases."""
+        items = [decision_items(classified) for classified in sets]
+        kinds = list(by_kind(sets))
+
+        def pooled_items(metric: str, chosen: Sequence[bool]) -> Items:
+            return pooled(of_set[metric] for of_set, is_chosen in zip(items, chosen, strict=True) if is_chosen)
+
+        def mean_of_kinds(metric: str, chosen: Sequence[bool]) -> Items:
+            rows = [[row.pairs.kind == kind and keep for row, keep in zip(sets, chosen, strict=True)] for kind in kinds]
+            return mean_over(pooled_items(metric, row) for row in rows if any(row))
+
+        outcomes: dict[str, Items] = {}
+        for kind in kinds:
+            of_kind = [row.pairs.kind == kind for row in sets]
+            for metric in items[0]:
+                outcomes[f"{self._item(kind)}/{metric}"] = pooled_items(metric, of_kind)
+            if distances := [self._distances(row.pairs, points) for row in sets if row.pairs.kind == kind]:
+                known = [Items.of("mean", of_set.numpy(force=True)) for of_set in distances if len(of_set)]
+                outcomes |= {f"{self._item(kind)}/align": pooled(known)} if known else {}
+            for language in self._all_languages(sets):
+                chosen = [row.pairs.kind == kind and language in _languages(row.pairs) for row in sets]
+                if any(chosen):
+                    outcomes[f"{self._item(kind)}_{language}/accuracy"] = pooled_items("accuracy", chosen)
+        unseen = [not self._zero_shot_codes.isdisjoint(_languages(row.pairs)) for row in sets]
+        groups = {"trained": [not is_unseen for is_unseen in unseen], "zero_shot": unseen} if any(unseen) else {}
+        for name, chosen in groups.items():
+            outcomes |= {f"{name}/accuracy": mean_of_kinds("accuracy", chosen)} if any(chosen) else {}
+        for metric in ("accuracy", "f1"):
+            outcomes[f"overall/{metric}"] = pooled_items(metric, [True] * len(sets))
+            if len(kinds) > 1:
+                outcomes[f"mean/{metric}"] = mean_of_kinds(metric, [True] * len(sets))
+        return {f"{self.name}/{item}": of_item for item, of_item in outcomes.items()}
 
     def _metrics(self, sets: Sequence[ClassifiedPairs], spreads: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
         metrics: dict[str, float] = {}
@@ -195,18 +232,30 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
         sampled = lowest_hashes((text for pairs in of_kind for text in pairs.source), self.uniform_sentences)
         total, count = 0.0, 0
         for pairs in of_kind:  # set by set: all at once would need gigabytes
-            rows = zip(pairs.source, pairs.target, pairs.label, strict=True)
-            if paraphrases := [(source, target) for source, target, label in rows if label == 1]:
-                source, target = (self.rows(points, side) for side in zip(*paraphrases, strict=True))
-                total += len(paraphrases) * align(source, target, alpha=self.alpha)
-                count += len(paraphrases)
+            distances = self._distances(pairs, points)
+            if len(distances):
+                total += len(distances) * float(distances.mean())
+                count += len(distances)
         spread = uniform(self.rows(points, sampled), t=self.t)
         return {"align": total / count if count else math.nan, "uniform": spread}
 
-    def _language_metrics(self, sets: Sequence[ClassifiedPairs]) -> dict[str, float]:
+    def _distances(self, pairs: LabelledPairs, points: Tensor) -> Tensor:
+        """The distances of the paraphrases that ``align`` averages."""
+        rows = zip(pairs.source, pairs.target, pairs.label, strict=True)
+        paraphrases = [(source, target) for source, target, label in rows if label == 1]
+        if not paraphrases:
+            return points.new_empty(0)
+        source, target = (self.rows(points, side) for side in zip(*paraphrases, strict=True))
+        return pair_distances(source, target, alpha=self.alpha)
+
+    @staticmethod
+    def _all_languages(sets: Sequence[ClassifiedPairs]) -> list[str]:
+        """The languages of the pairs, if there are several."""
         languages = list(dict.fromkeys(language for classified in sets for language in _languages(classified.pairs)))
-        if len(languages) < 2:
-            return {}
+        return languages if len(languages) > 1 else []
+
+    def _language_metrics(self, sets: Sequence[ClassifiedPairs]) -> dict[str, float]:
+        languages = self._all_languages(sets)
         return {
             f"{self._item(kind)}_{language}/accuracy": percent_right(selected).accuracy
             for kind, of_kind in by_kind(sets).items()

@@ -9,6 +9,7 @@ import numpy as np
 
 from xsent.evaluation.charts import Chart, Curve, Histogram, Line, Panel
 from xsent.evaluation.evaluator import Bitext
+from xsent.evaluation.statistics.items import PERCENT, Items
 from xsent.evaluation.statistics.thresholds import (
     Bools,
     Decisions,
@@ -63,6 +64,17 @@ def mean_percent_right(sets: Iterable[ClassifiedPairs]) -> Decisions:
     """Accuracy and F1, in percent, unweighted means over the kinds."""
     kinds = [percent_right(of_kind) for of_kind in by_kind(sets).values()]
     return Decisions(mean(kind.accuracy for kind in kinds), mean(kind.f1 for kind in kinds))
+
+
+def decision_items(classified: ClassifiedPairs) -> dict[str, Items]:
+    """Items of accuracy and F1 at the threshold, and of ``roc_auc`` and ``eer``."""
+    labels, positive = classified.labels, classified.cosines >= classified.threshold
+    counts = 2.0 * (positive & labels), positive.astype(np.float64) + labels
+    return {
+        "accuracy": Items.percentage(positive == labels),
+        "f1": Items.of("ratio", *counts, scale=PERCENT),
+        **{name: Items.of(name, classified.cosines, labels, scale=PERCENT) for name in ("roc_auc", "eer")},
+    }
 
 
 def kind_metrics(of_kind: Sequence[ClassifiedPairs]) -> dict[str, float]:
