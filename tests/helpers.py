@@ -1,5 +1,6 @@
 """Toy data, toy encoders and configs for small runs in tests."""
 
+import json
 import os
 import random
 import subprocess
@@ -23,6 +24,27 @@ def existing(path: Path) -> Path:
     if not path.exists():
         pytest.skip(f"no {path}")
     return path
+
+
+def write_nl_augmenter(folder: Path) -> None:
+    """A small folder with every file of NL-Augmenter that the noise reads."""
+    files = {
+        "abbreviation_transformation/phrase_abbrev_dict.json": json.dumps({"see you": "cu"}),
+        "abbreviation_transformation/word_abbrev_dict.json": json.dumps({"you": "u"}),
+        "insert_abbreviation/replacement_rules_en.txt": "# comment\ncu  = see you\n\n",
+        "replace_abbreviation_and_acronyms/abbreviations.txt": "HR:Human resources\n",
+        "dyslexia_words_swap/data.json": json.dumps({"similar": {"of": "off"}}),
+        "replace_spelling/spell_errors.json": json.dumps({"the": ["teh"]}),
+        "slangificator/Slang_Nouns.txt": "man,bloke,blokes\r\n",
+        "slangificator/Slang_Adjectives.txt": "tired,zonked\n",
+        "slangificator/Slang_Adverbs.txt": "totally,totes",
+        "weekday_month_abbreviation/weekday_month_abb_en.json": json.dumps({"Monday": "Mon."}),
+        "weekday_month_abbreviation/weekday_month_exp_en.json": json.dumps({"Mon.": "Monday"}),
+    }
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8", newline="")
 
 
 def toy_bitext(folder: Path, pairs: int = 320) -> Path:

@@ -88,7 +88,7 @@ CHOICES = [
     *(f"recipe={recipe}" for recipe in options("recipe")),
     *(f"recipe={group.split('/')[1]} {group}={option}" for group in RECIPE_GROUPS for option in options(group)),
     *(f"recipe=paraphrase data={name}" for name in ("labelled", "msrp", "pawsx", "pawsx_dev")),
-    *(f"recipe=rolaser evaluator={name}" for name in ("ugc", "ugc_heldout", "ugc_mteb")),
+    *(f"recipe=rolaser evaluator={name}" for name in ("ugc", "ugc_heldout", "ugc_languages", "ugc_mteb")),
     *(
         f"recipe=divergence evaluator={name}"
         for name in ("refresd", "semdiverge", "swissgov", "divergence", "divergence_heldout")

@@ -83,6 +83,16 @@ class WordPair(NamedTuple):
 IGNORED = -100  # label of tokens without a known tag: special tokens, padding, pairs that are not tagged
 
 
+@runtime_checkable
+class SplitsText(Protocol):
+    """An encoder whose tokens are pieces of text."""
+
+    name: str
+
+    def to_pieces(self, sentences: Sequence[str]) -> list[list[str]]:
+        """The pieces of each sentence, whole, without special tokens."""
+
+
 class PairTokens(NamedTuple):
     """N pairs of sentences as one row of tokens each, padded on the right to the longest, T tokens."""
 

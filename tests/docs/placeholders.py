@@ -15,7 +15,16 @@ from typing import Any
 import yaml
 from filelock import FileLock
 
-from tests.helpers import CONCEPTS, ROOT, config, toy_divergences, toy_labelled, toy_overrides, toy_words
+from tests.helpers import (
+    CONCEPTS,
+    ROOT,
+    config,
+    toy_divergences,
+    toy_labelled,
+    toy_overrides,
+    toy_words,
+    write_nl_augmenter,
+)
 
 Maker = Callable[[Path, "Store"], object]
 PLACEHOLDERS: dict[str, Maker] = {}  # files and folders that pages name
@@ -459,6 +468,11 @@ def rocsmt(path: Path, store: Store) -> None:
     write(path / "RoCS-MT.src.norm-manseg.en", standard)
     for code in ("de", "fr"):
         write(path / f"RoCS-MT.ref.{code}", (f"{code} {text}" for text in standard))
+
+
+@maker_of("NLAUGMENTER")
+def nl_augmenter(path: Path, store: Store) -> None:
+    write_nl_augmenter(path)
 
 
 @maker_of("LEXNORM.json")

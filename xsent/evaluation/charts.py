@@ -26,6 +26,7 @@ class Histogram(NamedTuple):
     y_label: str  # unit of the counts
     line_label: str  # meaning of the panels' lines
     panels: Sequence[Panel]
+    edges: Series | None = None  # of the bins; None: of a round width over all values
 
 
 class Line(NamedTuple):
@@ -74,6 +75,8 @@ class Scatter(NamedTuple):
     title: str
     points: Sequence[Point]
     note: str  # caption, such as the explained share of the variance
+    x_label: str = ""
+    y_label: str = ""
 
 
 Chart = Histogram | Curve | BoxPlot | Scatter

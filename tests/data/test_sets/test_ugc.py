@@ -1,12 +1,14 @@
 """The sets that evaluator=ugc reads and makes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.helpers import config
+from xsent.data.test_sets.flores_languages import FloresLanguages
 from xsent.data.test_sets.ugc import GeneratedNegatives, UgcSets
 from xsent.run.config.build import build
 from xsent.run.config.compose import plain
@@ -56,6 +58,33 @@ def test_every_generation_of_every_noise_is_a_set_and_equals_what_the_noiser_mak
         assert noisy_set.noisy == [noiser(text, line).text for line, text in enumerate(CLEAN, start=1)]
         assert noisy_set.standard == CLEAN
     assert noisy_sets[0].noisy != noisy_sets[1].noisy
+    assert noisy_sets[0].step_counts == [1, 1, 1]
+    plans = [noise.with_seed(1)(text, line).applied for line, text in enumerate(CLEAN, start=1)]
+    assert noisy_sets[2].step_counts == [len(plan) for plan in plans]
+
+
+def test_conditions_name_the_word_lists_and_the_negatives(noise: Noiser, flores: Path, shared_data: Path) -> None:
+    transforms = ["abr2", "homo", "leet", MIX_ALL]
+    bundled = sets(noise, flores=str(flores), transforms=transforms, seeds=1)(None, None)
+    assert [each.conditions["word_lists"] for each in bundled] == ["bundled", "bundled", "NL-Augmenter", "bundled"]
+    assert {(each.conditions["negatives"], each.conditions["generations"]) for each in bundled} == {("none", "1")}
+    theirs = replace(noise, resources=str(shared_data / "nlaugmenter"))
+    lists = [
+        each.conditions["word_lists"]
+        for each in sets(theirs, flores=str(flores), transforms=transforms, seeds=1)(None, None)
+    ]
+    assert lists == ["NL-Augmenter", "bundled", "NL-Augmenter", "NL-Augmenter, bundled homophones"]
+
+
+def test_languages_of_flores_are_beside_english_and_its_negatives(flores: Path) -> None:
+    negatives = GeneratedNegatives(seed=0, per_number=1, per_entity=1, max_per_sentence=None)
+    read = FloresLanguages(negatives=negatives, flores_augmented=None, flores_error_types=None)
+    (french,) = read(str(flores), None)
+    assert (french.name, french.noisy, french.standard) == ("fra", ["Un.", "Deux.", "Trois."], CLEAN)
+    assert french.augmented == negatives(CLEAN).augmented
+    assert french.conditions == {"negatives": "generated"}
+    with pytest.raises(ValueError, match="belong together"):
+        FloresLanguages(negatives=None, flores_augmented="a", flores_error_types=None)
 
 
 def test_noise_does_not_follow_the_seed_of_the_run(noise: Noiser, flores: Path) -> None:

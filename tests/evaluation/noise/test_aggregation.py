@@ -1,13 +1,10 @@
-"""The t-test of two samples of scores, and type-token ratios."""
+"""The t-test of two samples of scores."""
 
 import math
-from pathlib import Path
 
 import pytest
 
-from xsent.evaluation.noise.aggregation import TypeTokenRatio, ratio_summary, two_sample_p
-
-# ---- t-test
+from xsent.evaluation.noise.aggregation import two_sample_p
 
 
 def test_a_textbook_case_of_two_samples_of_six() -> None:
@@ -37,40 +34,3 @@ def test_one_sample_may_be_constant() -> None:
 
 def test_a_single_score_has_p_nan() -> None:
     assert math.isnan(two_sample_p([1], [2, 3]))
-
-
-# ---- type-token ratio
-
-
-def test_the_ratio_counts_words_over_all_sentences() -> None:
-    # the, cat, saw, dog: 4 of 8.
-    words = TypeTokenRatio(pieces=None, lower_case=True)
-    assert words(["The cat saw the dog", "the  dog saw"]) == 50
-    assert TypeTokenRatio(pieces=None, lower_case=False)(["The cat saw the dog", "the dog saw"]) == 62.5
-    assert math.isnan(words([" "]))
-    assert words.unit == "words"
-
-
-def test_the_ratio_counts_the_pieces_of_a_model(fixtures_dir: Path) -> None:
-    pieces = TypeTokenRatio(pieces=str(fixtures_dir / "laser2" / "laser2_tiny.spm"), lower_case=True)
-    pieces.check()
-    once = pieces(["something to read"])
-    assert pieces(["something to read"] * 4) == pytest.approx(once / 4)  # the same types, four times the tokens
-    assert pieces.unit == "pieces of laser2_tiny.spm"
-
-
-def test_a_missing_model_and_another_file_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"evaluator\.pieces"):
-        TypeTokenRatio(pieces=str(tmp_path / "none.spm"), lower_case=True).check()
-    (tmp_path / "a.spm").write_text("no model")
-    with pytest.raises(ValueError, match="expected a SentencePiece model"):
-        TypeTokenRatio(pieces=str(tmp_path / "a.spm"), lower_case=True).check()
-
-
-def test_ratios_of_generations_are_averaged_and_tested_against_the_standard_text() -> None:
-    # Noisy 10 and 30, standard 10 and 10: ratios 1 and 3. Pooled variance 100, t = 10 / sqrt(100) = 1.
-    result = ratio_summary([10, 30], [10, 10])
-    assert (result["ttr"], result["ttr_standard"], result["ttr_ratio"]) == (20, 10, 2)
-    assert result["sd_ttr"] == pytest.approx(math.sqrt(200))
-    assert result["p_ttr"] == pytest.approx(1 - 1 / math.sqrt(3))
-    assert set(ratio_summary([10], [20])) == {"ttr", "ttr_standard", "ttr_ratio"}

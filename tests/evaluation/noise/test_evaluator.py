@@ -34,6 +34,15 @@ class TableEmbedder:
         return hashlib.sha256(repr(self.table).encode()).hexdigest()
 
 
+class LetterEmbedder(TableEmbedder):
+    """Encoder whose tokens are letters."""
+
+    name = "letters"
+
+    def to_pieces(self, sentences: Sequence[str]) -> list[list[str]]:
+        return [list(sentence) for sentence in sentences]
+
+
 class SizedEmbedder(TableEmbedder):
     """Encoder with a known embedding size."""
 
@@ -49,8 +58,9 @@ ugc = builder(
     drift=True,
     bitexts=True,
     lower_case=True,
+    pieces="teacher",
+    picture_set=None,
     picture_line=1,
-    **dict.fromkeys(("pieces", "picture_set")),
 )
 
 
@@ -116,6 +126,18 @@ def test_the_teacher_has_separate_metrics_and_drift_is_the_distance_between_both
     assert result["ugc/set/xsim"] == pytest.approx(100 * 2 / 3)
     # you and two have equal vectors, those of ok are 90 degrees apart.
     assert result["ugc/set/drift"] == pytest.approx(1 / 3)
+
+
+def test_tokens_are_pieces_of_the_teacher_or_of_the_scored_encoder() -> None:
+    # u, 2, o, k: 4 of 4; y, o, u, t, w, o, o, k: 6 of 8.
+    letters = {"ttr": 100, "ttr_standard": 75, "tokens": 4, "types_standard": 6, "tokens_standard": 8}
+    with_teacher = metrics(make_evaluator(noisy_set(), teacher=LetterEmbedder(TEACHER)), STUDENT)
+    assert {name: with_teacher[f"ugc/set/{name}"] for name in letters} == letters
+    evaluator = make_evaluator(noisy_set())
+    evaluator.bind_encoder(LetterEmbedder(STUDENT))
+    assert {name: metrics(evaluator, STUDENT)[f"ugc/set/{name}"] for name in letters} == letters
+    evaluator.bind_encoder(TableEmbedder(STUDENT))  # words again
+    assert metrics(evaluator, STUDENT)["ugc/set/tokens"] == 3
 
 
 BITEXT = noisy_set(translations={"deu": ["du", "zwei", "ok!"]})
@@ -255,6 +277,16 @@ def test_box_plots_have_distances_of_all_generations_and_xsimpp_of_each() -> Non
     assert distances.groups["natural"]["teacher"].tolist() == pytest.approx([0, 1, 0], abs=1e-7)
     assert list(errors.groups) == ["set"]  # the natural set has one generation
     assert len(errors.groups["set"]["teacher"]) == 2
+
+
+def test_charts_of_transformations_per_sentence_and_of_tokens() -> None:
+    mixed = noisy_set(1, step_counts=[0, 0, 2]), noisy_set(2, step_counts=[1, 0, 0])
+    result = charts(make_evaluator(*mixed, noisy_set(name="single", step_counts=[1, 1, 1])), STUDENT)
+    (panel,) = result["ugc_transformations"].panels
+    assert (panel.title, panel.values["sentences"].tolist()) == ("set, 66.67 % with none", [0, 0, 2, 1, 0, 0])
+    assert result["ugc_transformations"].edges.tolist() == [-0.5, 0.5, 1.5, 2.5]
+    points = result["ugc_tokens"].points
+    assert [(point.x, point.y, point.label) for point in points] == [(1, 1, "set 1.00"), (1, 1, "single 1.00")]
 
 
 def test_the_chart_of_a_sentence_has_vectors_of_both_encoders() -> None:

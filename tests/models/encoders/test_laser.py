@@ -49,6 +49,7 @@ def test_pieces_equal_the_reference(folder: Path, expected: dict[str, Any]) -> N
     for ids, pieces in zip(encoder.tokenize(expected["sentences"]), expected["pieces"], strict=True):
         expected_pieces = [piece if piece in encoder.dictionary else "<unk>" for piece in pieces.split()]
         assert [names[id_] for id_ in ids] == [*expected_pieces, "</s>"]
+    assert encoder.to_pieces(expected["sentences"]) == [pieces.split() for pieces in expected["pieces"]]
 
 
 def test_text_is_prepared_as_the_reference_does(fixtures_dir: Path) -> None:

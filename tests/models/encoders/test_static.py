@@ -76,6 +76,7 @@ def test_a_sentence_is_cut_at_max_length() -> None:
     encoder = trained()
     (ids,) = encoder.tokenize(["cat " * 500])
     assert len(ids) == 64
+    assert len(encoder.to_pieces(["cat " * 500])[0]) >= 500  # pieces of the whole text
 
 
 def test_saved_and_loaded_vectors_point_the_same_way(tmp_path: Path) -> None:

@@ -175,6 +175,13 @@ def test_ids_are_those_of_the_tokenizer_itself(bert: Path) -> None:
     assert encoder.tokenize(SENTENCES) == encoder.tokenizer(texts, truncation=True, max_length=7)["input_ids"]
 
 
+def test_pieces_are_whole_and_without_prompt_and_special_tokens(bert: Path) -> None:
+    encoder = load(bert, pooling="mean", normalize=True, prompt="a dog ", max_length=7)
+    sentence = " ".join(WORDS[:9])
+    assert encoder.to_pieces([sentence, "unknownword"]) == [WORDS[:9], ["[UNK]"]]
+    assert len(encoder.tokenize([sentence])[0]) == 7  # still truncated
+
+
 def test_the_digest_covers_weights_prompt_length_and_pooling(bert: Path, without_pooler: Path) -> None:
     plain = {"pooling": "mean", "normalize": True}
     variants = [

@@ -1,10 +1,10 @@
-import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.helpers import write_nl_augmenter
 from xsent.text.noise.lexicons import Lexicons, bundled, from_folder
 from xsent.text.noise.tokenizer import split_pieces
 from xsent.text.word_lists import load_sections
@@ -100,24 +100,7 @@ def test_the_folder_replaces_the_bundled_lists(nl_augmenter: Lexicons) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small folder with every file that is read."""
-    files = {
-        f"{ABBREVIATIONS}/phrase_abbrev_dict.json": json.dumps({"see you": "cu"}),
-        f"{ABBREVIATIONS}/word_abbrev_dict.json": json.dumps({"you": "u"}),
-        RULES: "# comment\ncu  = see you\n\n",
-        ACRONYMS: "HR:Human resources\n",
-        "dyslexia_words_swap/data.json": json.dumps({"similar": {"of": "off"}}),
-        "replace_spelling/spell_errors.json": json.dumps({"the": ["teh"]}),
-        "slangificator/Slang_Nouns.txt": "man,bloke,blokes\r\n",
-        "slangificator/Slang_Adjectives.txt": "tired,zonked\n",
-        "slangificator/Slang_Adverbs.txt": "totally,totes",
-        "weekday_month_abbreviation/weekday_month_abb_en.json": json.dumps({"Monday": "Mon."}),
-        "weekday_month_abbreviation/weekday_month_exp_en.json": json.dumps({"Mon.": "Monday"}),
-    }
-    for name, content in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content, encoding="utf-8", newline="")
+    write_nl_augmenter(tmp_path)
     return tmp_path
 
 

@@ -45,6 +45,13 @@ def test_the_number_of_transformations_is_binomial() -> None:
         assert abs(selected / size - 0.1) < 5 * math.sqrt(0.1 * 0.9 / size)
 
 
+def test_step_counts_are_those_of_apply() -> None:
+    keys = range(len(SENTENCES))
+    for changes in ({}, {"reference_rng": True}, {"transform": "leet"}):
+        mixed = noiser(selection=0.5, **changes)
+        assert mixed.step_counts(keys) == [len(noisy.applied) for noisy in mixed.apply(SENTENCES, keys)]
+
+
 def test_transformations_are_selected_independently_and_in_any_order() -> None:
     mixture = noiser(selection=0.5).mixture
     applied = [[step.name for step in mixture.plan(0, key)] for key in range(20_000)]

@@ -102,6 +102,10 @@ class UgcData(TrainingData):
         rows = self._table.lowest(split)[:limit]
         return self._make_noisy(self.noise, rows), [self.texts[row] for row in rows.tolist()]
 
+    def step_counts(self) -> list[int]:
+        """Number of transformations of each training sentence, in the first epoch."""
+        return self.noise.step_counts(self._table.hashes[self.splits["train"]].tolist())
+
     def sample_sentences(
         self, split: str, *, languages: Sequence[str] | None, per_language: int
     ) -> tuple[list[str], list[str]]:

@@ -1,8 +1,8 @@
 """Readers of user-generated content with its standard form: RoCS-MT, LexNorm, MultiLexNorm."""
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ class UgcSet:
     augmented: list[str]  # hard negatives of the standard side; may be empty
     made_from: dict[str, tuple[str, str]]  # hard negative -> (standard sentence, error type)
     language: str  # of both sides, ISO 639-3
+    step_counts: Sequence[int] = ()  # transformations selected for each sentence, if it is synthetic
+    conditions: Mapping[str, str] = field(default_factory=dict)  # how it was made, for `details.csv`
 
     @property
     def source(self) -> list[str]:

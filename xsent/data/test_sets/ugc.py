@@ -14,8 +14,11 @@ from xsent.data.test_sets.xsimpp import AugmentedFlores
 from xsent.distributed import rank
 from xsent.languages import to_iso639_3
 from xsent.text.english.entities import NameCollector, Names
-from xsent.text.noise import MIXTURES, REGISTRY, Noiser
+from xsent.text.noise import MIX_ALL, MIXTURES, REGISTRY, TRANSFORMATIONS, Noiser
 from xsent.text.xsimpp_negatives import augment
+
+GENERATED, PUBLISHED = "generated", "published"  # hard negatives
+BUNDLED, NL_AUGMENTER = "bundled", "NL-Augmenter"  # word lists of the noise
 
 
 class Negatives(NamedTuple):
@@ -60,6 +63,26 @@ class GeneratedNegatives:
         return Negatives(list(made_from), made_from)
 
 
+def check_published(augmented: str | None, error_types: str | None) -> None:
+    """Raise ``ValueError`` unless both files or neither are given."""
+    if (augmented is None) != (error_types is None):
+        raise ValueError(
+            "evaluator.read.flores_augmented and flores_error_types belong together: expected both or neither,"
+            f" found {augmented} and {error_types}"
+        )
+
+
+def published_negatives(
+    augmented: str | None, error_types: str | None, english: Sequence[str], path: str
+) -> Negatives | None:
+    """The hard negatives of the files published for these sentences of ``path``; None without files or sentences."""
+    if not english or augmented is None or error_types is None:
+        return None
+    files = AugmentedFlores(augmented=augmented, error_types=error_types)
+    files.check_sources(set(english), path)
+    return Negatives(*files.files)
+
+
 @dataclass(kw_only=True)
 class UgcSets:
     """Reader of noisy sets with their standard sentences; it makes those of FLORES.
@@ -93,11 +116,7 @@ class UgcSets:
             )
         if self.seeds < 1:
             raise ValueError(f"evaluator.read.seeds={self.seeds}: expected at least 1 generation")
-        if (self.flores_augmented is None) != (self.flores_error_types is None):
-            raise ValueError(
-                "evaluator.read.flores_augmented and flores_error_types belong together: expected both or neither,"
-                f" found {self.flores_augmented} and {self.flores_error_types}"
-            )
+        check_published(self.flores_augmented, self.flores_error_types)
         self.transforms = list(dict.fromkeys(self.transforms))
         self.language = to_iso639_3(self.language)
 
@@ -115,15 +134,12 @@ class UgcSets:
             sets.append(read_lexnorm(self.lexnorm, lower_case=self.lexnorm_lower_case, language=self.language))
         # Read and check all files before the slow generation.
         path, clean = self._read_flores(self.flores) if self.flores is not None else (Path(), [])
-        published = None
-        if clean and self.flores_augmented is not None and self.flores_error_types is not None:
-            augmented_flores = AugmentedFlores(augmented=self.flores_augmented, error_types=self.flores_error_types)
-            augmented_flores.check_sources(set(clean), str(path))
-            published = Negatives(*augmented_flores.files)
-        sets = [_add_negatives(natural, self._generate(natural.standard)) for natural in sets]
+        published = published_negatives(self.flores_augmented, self.flores_error_types, clean, str(path))
+        generated = "none" if self.negatives is None else GENERATED
+        sets = [_add_negatives(natural, self._generate(natural.standard), generated) for natural in sets]
         if clean:
-            negatives = published or self._generate(clean)
-            sets += [_add_negatives(synthetic, negatives) for synthetic in self._make_noisy(clean, path)]
+            negatives, origin = (published, PUBLISHED) if published else (self._generate(clean), generated)
+            sets += [_add_negatives(synthetic, negatives, origin) for synthetic in self._make_noisy(clean, path)]
         return sets
 
     def _read_flores(self, flores: str) -> tuple[Path, list[str]]:
@@ -148,9 +164,27 @@ class UgcSets:
         generations = list(product(self.transforms, range(1, self.seeds + 1)))
         for transform, seed in tqdm(generations, desc="noise", unit=" sets", delay=2, leave=False, disable=rank() > 0):
             noiser = self.noise.with_transform(transform).with_seed(seed)
-            noisy = [sentence.text.strip() for sentence in noiser.apply(clean, range(1, len(clean) + 1))]
-            yield ugc_set(f"flores_{transform}", path, noisy, clean, language=self.language, seed=seed)
+            keys = range(1, len(clean) + 1)
+            noisy = [sentence.text.strip() for sentence in noiser.apply(clean, keys)]
+            synthetic = ugc_set(f"flores_{transform}", path, noisy, clean, language=self.language, seed=seed)
+            yield replace(
+                synthetic,
+                step_counts=noiser.step_counts(keys),
+                conditions={"word_lists": _word_lists(noiser), "generations": str(self.seeds)},
+            )
 
 
-def _add_negatives(test_set: UgcSet, negatives: Negatives) -> UgcSet:
-    return replace(test_set, augmented=negatives.augmented, made_from=negatives.made_from)
+def _add_negatives(test_set: UgcSet, negatives: Negatives, origin: str) -> UgcSet:
+    conditions = {**test_set.conditions, "negatives": origin}
+    return replace(test_set, augmented=negatives.augmented, made_from=negatives.made_from, conditions=conditions)
+
+
+def _word_lists(noiser: Noiser) -> str:
+    """Whose lists the noise uses; keyboard, leet map and spaces are NL-Augmenter's in any case."""
+    transform = noiser.transform
+    if transform in TRANSFORMATIONS and not noiser.has_lexicon:
+        return NL_AUGMENTER
+    # Homophones come from another package; kinds of noise of our own have our lists.
+    if noiser.resources is None or transform == "homo" or transform not in (MIX_ALL, *TRANSFORMATIONS):
+        return BUNDLED
+    return f"{NL_AUGMENTER}, {BUNDLED} homophones" if transform == MIX_ALL else NL_AUGMENTER

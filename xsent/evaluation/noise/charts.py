@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from xsent.evaluation.charts import BoxPlot, Point, Scatter, Series
+from xsent.evaluation.charts import BoxPlot, Histogram, Panel, Point, Scatter, Series
 from xsent.evaluation.noise.aggregation import STUDENT, TEACHER
 from xsent.evaluation.noise.scoring import Embedded, NoisySet, SetScores
 from xsent.evaluation.similarity.sts import spearman
@@ -47,6 +47,40 @@ def boxes(name: str, generations: Generations) -> list[BoxPlot]:
         BoxPlot(f"{name}_xsimpp", f"xSIM++ of generations of noise: {name}", "xSIM++ error (percent)", errors),
     ]
     return plots if errors else plots[:1]
+
+
+def step_histogram(name: str, step_counts: Mapping[str, Sequence[int]]) -> Histogram:
+    """Histogram of the number of transformations per sentence, a panel for each text.
+
+    Source:
+        Nishimwe et al. 2024, Figure 3, of the training sentences.
+    """
+    counts = {text: np.array(numbers, dtype=np.float64) for text, numbers in step_counts.items()}
+    panels = [
+        Panel(f"{text}, {100 * float((numbers == 0).mean()):.2f} % with none", {"sentences": numbers}, None)
+        for text, numbers in counts.items()
+    ]
+    edges = np.arange(-0.5, max(float(numbers.max()) for numbers in counts.values()) + 1)
+    title = f"Transformations selected per sentence: {name}"
+    return Histogram(f"{name}_transformations", title, "transformations", "sentences", "", panels, edges)
+
+
+def token_scatter(name: str, ratios: Mapping[str, Mapping[str, float]], unit: str) -> Scatter:
+    """Scatter plot of types and tokens of noisy texts, each over that of the standard text; the label has the TTR's.
+
+    Args:
+        ratios: ``types_ratio``, ``tokens_ratio`` and ``ttr_ratio`` of each text.
+        unit: name of the tokens.
+
+    Source:
+        Nishimwe et al. 2024, Figure 4: text near (1, 1) is like standard text.
+    """
+    points = [
+        Point(each["types_ratio"], each["tokens_ratio"], f"{text} {each['ttr_ratio']:.2f}", "TTR noisy / standard")
+        for text, each in ratios.items()
+    ]
+    labels = [f"{kind} of the noisy over those of the standard text" for kind in ("types", "tokens")]
+    return Scatter(f"{name}_tokens", f"Types, tokens and their ratio: {name}", points, f"Tokens: {unit}.", *labels)
 
 
 def sentence_vectors(

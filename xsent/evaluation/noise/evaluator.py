@@ -18,17 +18,10 @@ from xsent.distributed import rank
 from xsent.evaluation.charts import Chart
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator
 from xsent.evaluation.evaluator import Evaluation, base_encoder
-from xsent.evaluation.noise.aggregation import (
-    STUDENT,
-    TEACHER,
-    TypeTokenRatio,
-    prefix_of,
-    ratio_summary,
-    summary,
-    summary_items,
-)
-from xsent.evaluation.noise.charts import boxes, sentence_map, sentence_vectors
+from xsent.evaluation.noise.aggregation import STUDENT, TEACHER, prefix_of, summary, summary_items
+from xsent.evaluation.noise.charts import boxes, sentence_map, sentence_vectors, step_histogram, token_scatter
 from xsent.evaluation.noise.scoring import (
+    CountsSteps,
     Embedded,
     NoisySet,
     SetScores,
@@ -37,6 +30,7 @@ from xsent.evaluation.noise.scoring import (
     metric_items,
     score_set,
 )
+from xsent.evaluation.noise.token_counts import TextCounts, TokenCounter, TokenCounts, count_summary
 from xsent.evaluation.search.margin import MarginSearch
 from xsent.evaluation.statistics.items import Items
 
@@ -55,7 +49,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
         margin, k, candidates: as in ``best_targets``.
         drift: compare the vectors of standard sentences with the teacher's.
         bitexts: search noisy and standard sentences by their translations, and the other way round.
-        pieces, lower_case: as in ``TypeTokenRatio``.
+        pieces, lower_case: as in ``TokenCounter``; without a teacher, the pieces are those of the scored encoder.
         picture_set: name of the set of the chart of one sentence; None or a set that was not read: no chart.
         picture_line: number of its pair, from 1.
 
@@ -63,9 +57,10 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
         Of each set: ``<name>/<set>/cosine_distance`` of noisy and standard sentences (0 to 2, mean over the pairs);
         ``xsim``, percent of the noisy sentences whose best standard sentence by margin has another text, and
         ``xsimpp``, the same with hard negatives of the standard side in the pool; ``ttr`` and ``ttr_standard``,
-        percent, and ``ttr_ratio``, noisy over standard. Of translations ``<name>/<set>_fra-eng/noisy_xsim`` and
-        ``standard_xsim``, and ``<name>/<set>_eng-fra/...`` with the translations in the pool. Of each xSIM
-        ``xsim_margin_gap``, the mean of ``Answers.gaps``, and ``xsim_margin_gap_p5``, percentile 5.
+        the type-token ratio in percent, and ``ttr_ratio``, noisy over standard; likewise ``types`` and ``tokens``. Of
+        translations ``<name>/<set>_fra-eng/noisy_xsim`` and ``standard_xsim``, and ``<name>/<set>_eng-fra/...`` with
+        the translations in the pool. Of each xSIM ``xsim_margin_gap``, the mean of ``Answers.gaps``, and
+        ``xsim_margin_gap_p5``, percentile 5.
 
         With a teacher: the same of its vectors, ``teacher_cosine_distance`` etc., and ``drift``, the cosine distance
         between both encoders' vectors of the standard sentences.
@@ -84,7 +79,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
     candidates: str
     drift: bool
     bitexts: bool
-    pieces: str | None
+    pieces: str
     lower_case: bool
     picture_set: str | None
     picture_line: int
@@ -96,19 +91,25 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
         self.search = MarginSearch(self.margin, self.k, self.candidates)
         check_integer("evaluator.picture_line", self.picture_line, minimum=1)
         self._teacher = None if self.teacher is None else Teacher(self.teacher, name=self.name)
-        self.ratio = TypeTokenRatio(pieces=self.pieces, lower_case=self.lower_case)
+        self.count_tokens = TokenCounter(pieces=self.pieces, lower_case=self.lower_case)
+        self._training_noise: CountsSteps | None = None
+        self._encoder: object = None  # the scored one, if it is known
         self._teacher_scores: ScoresBySet | None = None
-        self._ratio_by_id: dict[int, float] = {}  # generations share the list of standard sentences
 
     # ---- reading
 
     def bind(self, data: object | None, *, split: str, device: str) -> None:
         super().bind(data, split=split, device=device)
+        if isinstance(data, CountsSteps):
+            self._training_noise = data
         if self._teacher is not None:
             self._teacher.device = device
 
     def bind_encoder(self, encoder: object) -> None:
         super().bind_encoder(encoder)
+        if self._teacher is None and self._encoder is not base_encoder(encoder):
+            self._encoder = base_encoder(encoder)
+            self.__dict__.pop("_text_counts", None)  # pieces of another encoder
         dim = getattr(base_encoder(encoder), "dim", None)
         if dim is not None and self._teacher is not None and self._compares_encoders:
             self._teacher.check_size(dim)
@@ -116,7 +117,7 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
     def check(self) -> None:
         """Read the sets, the teacher and the SentencePiece model; check that the line of the chart exists."""
         super().check()
-        self.ratio.check()
+        self.count_tokens.check()
         if self._pictured is not None and self.picture_line > len(self._pictured.source):
             raise ValueError(
                 f"evaluator.picture_line={self.picture_line}: {self.picture_set} has {len(self._pictured.source)} pairs"
@@ -176,7 +177,8 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
         scores = {name: list(map(placeholder, sets)) for name, sets in self._by_name.items()}
         has_teacher = self._teacher is not None
         drifts = dict.fromkeys(self._by_name, torch.zeros(1)) if has_teacher and self.drift else {}
-        return list(self._metrics({STUDENT: scores} | ({TEACHER: scores} if has_teacher else {}), drifts))
+        counts = {name: count_summary(*[[TokenCounts(1, 1)] * len(sets)] * 2) for name, sets in self._by_name.items()}
+        return list(self._metrics({STUDENT: scores} | ({TEACHER: scores} if has_teacher else {}), drifts, counts))
 
     def score(self, vectors: Tensor) -> Evaluation:
         """Metrics from the vectors (N, D) of ``sentences()``; ``ValueError`` if they cannot be compared by size."""
@@ -194,8 +196,8 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
                 standard = sets[0].target  # shared by all generations
                 drifts[name] = cosine_distances(student.of(standard), teacher.of(standard))
         details = [row for encoder, by_set in scores.items() for row in self._details(encoder, by_set)]
-        charts = self._charts(scores, student, teacher)
-        return Evaluation(self._metrics(scores, drifts), details, charts, outcomes=self._outcomes(scores, drifts))
+        metrics, charts = self._metrics(scores, drifts, self._token_metrics), self._charts(scores, student, teacher)
+        return Evaluation(metrics, details, charts, outcomes=self._outcomes(scores, drifts))
 
     def _outcomes(self, scores: Mapping[str, ScoresBySet], drifts: Mapping[str, Tensor]) -> dict[str, Items]:
         outcomes = {
@@ -208,11 +210,16 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
                     outcomes |= {f"{self.name}/{item}/{metric}": items for metric, items in row.items()}
         return outcomes
 
-    def _metrics(self, scores: Mapping[str, ScoresBySet], drifts: Mapping[str, Tensor]) -> dict[str, float]:
+    def _metrics(
+        self,
+        scores: Mapping[str, ScoresBySet],
+        drifts: Mapping[str, Tensor],
+        token_metrics: Mapping[str, Mapping[str, float]],
+    ) -> dict[str, float]:
         metrics: dict[str, float] = {}
         for name in self._by_name:
             items = summary({encoder: by_set[name] for encoder, by_set in scores.items()})
-            items[name] |= self._ratios[name]
+            items[name] |= {"sentences": len(self._by_name[name][0].source), **token_metrics[name]}
             if name in drifts:
                 items[name]["drift"] = float(drifts[name].mean())
             for item, values in items.items():
@@ -232,17 +239,18 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
         return scores
 
     @cached_property
-    def _ratios(self) -> dict[str, dict[str, float]]:
-        """Type-token ratios by set."""
+    def _text_counts(self) -> TextCounts:
+        """Types and tokens of both sides of every set; generations share the standard side."""
+        encoder = self._encoder if self._teacher is None else self._teacher.build()
+        return self.count_tokens((side for row in self.test_sets for side in (row.source, row.target)), encoder)
+
+    @property
+    def _token_metrics(self) -> dict[str, dict[str, float]]:
+        count = self._text_counts.of
         return {
-            name: ratio_summary([self._ratio(row.source) for row in sets], [self._ratio(row.target) for row in sets])
+            name: count_summary([count(row.source) for row in sets], [count(row.target) for row in sets])
             for name, sets in self._by_name.items()
         }
-
-    def _ratio(self, sentences: list[str]) -> float:
-        if id(sentences) not in self._ratio_by_id:
-            self._ratio_by_id[id(sentences)] = self.ratio(sentences)
-        return self._ratio_by_id[id(sentences)]
 
     def _details(self, encoder: str, by_set: ScoresBySet) -> list[dict[str, object]]:
         """A row for each generation of each set, with its metrics before averaging."""
@@ -258,17 +266,19 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
                     for item, row in scores.metrics.items()
                     for metric, value in row.items()
                 },
-                "ttr": self._ratio(noisy_set.source),
-                "ttr_standard": self._ratio(noisy_set.target),
-                "ttr_of": self.ratio.unit,
+                "ttr": self._text_counts.of(noisy_set.source).ratio,
+                "ttr_standard": self._text_counts.of(noisy_set.target).ratio,
+                "ttr_of": self._text_counts.unit,
                 **self.search.conditions(len(noisy_set.target)),
                 "comparison": "textual",
+                **noisy_set.conditions,
                 "queries": len(noisy_set.source),
                 "pool": len(noisy_set.target),
                 "xsimpp_pool": scores.pool,
                 "tied": scores.tied,
                 "unchanged": sum(a == b for a, b in zip(noisy_set.source, noisy_set.target, strict=True)),
                 "zero_vectors": scores.zero_vectors,
+                "teacher": "" if self._teacher is None else self._teacher.encoder_name,
                 "translations_by": STUDENT if self._teacher is None else TEACHER,
             }
             for name, generations in self._by_name.items()
@@ -278,12 +288,22 @@ class UgcEvaluator(DatasetEvaluator[NoisySet]):
     def _charts(self, scores: Mapping[str, ScoresBySet], student: Embedded, teacher: Embedded | None) -> list[Chart]:
         by_name = {name: {encoder: by_set[name] for encoder, by_set in scores.items()} for name in self._by_name}
         charts: list[Chart] = [*boxes(self.name, by_name)]
+        if step_counts := self._step_counts():
+            charts.append(step_histogram(self.name, step_counts))
+        charts.append(token_scatter(self.name, self._token_metrics, self._text_counts.unit))
         if self._pictured is not None:
             texts = sentence_vectors(self._pictured, self.picture_line, student, teacher, translations=self.bitexts)
             title = f"Pair {self.picture_line} of {self._pictured.name}: {self.name}"
             sentence = self._pictured.target[self.picture_line - 1]
             charts.append(sentence_map(f"{self.name}_sentence", title, sentence, texts))
         return charts
+
+    def _step_counts(self) -> dict[str, list[int]]:
+        """Transformations per sentence, by text: of the training sentences, and of sets of mixed noise."""
+        counts = {} if self._training_noise is None else {"training": self._training_noise.step_counts()}
+        for name, sets in self._by_name.items():
+            counts[name] = [count for noisy_set in sets for count in noisy_set.step_counts]
+        return {name: numbers for name, numbers in counts.items() if len(set(numbers)) > 1}
 
 
 def concatenate(columns: Sequence[list[str]]) -> list[str]:

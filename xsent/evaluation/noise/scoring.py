@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +29,16 @@ class NoisySet(TwoSided, Protocol):
     translations: Mapping[str, list[str]]
     augmented: list[str]
     made_from: Mapping[str, tuple[str, str]]
+    step_counts: Sequence[int]  # transformations selected for each sentence of synthetic noise; else empty
+    conditions: Mapping[str, str]  # how it was made
+
+
+@runtime_checkable
+class CountsSteps(Protocol):
+    """Training data with noise."""
+
+    def step_counts(self) -> list[int]:
+        """Number of transformations of each training sentence."""
 
 
 class Embedded(NamedTuple):
@@ -54,15 +64,18 @@ class Teacher:
     make: Callable[[], Embedder]
     name: str  # of the evaluator, for messages
     device: str = "cpu"
+    encoder_name: str = ""  # known once the encoder was built
     _dim: int | None = None  # size of its vectors; None: unknown before the first of them
     _embedded: Embedded | None = None
 
     def check(self) -> None:
         """Build the encoder once, so that its errors appear before anything is encoded."""
-        self._dim = getattr(self._build(), "dim", None)  # it must not occupy memory during training
+        self._dim = getattr(self.build(), "dim", None)  # it must not occupy memory during training
 
-    def _build(self) -> Embedder:
+    def build(self) -> Embedder:
+        """The encoder, on the device."""
         encoder = self.make()
+        self.encoder_name = str(getattr(encoder, "name", ""))
         return encoder.to(self.device) if isinstance(encoder, nn.Module) else encoder
 
     def embedded(self, texts: Iterable[str], like: Tensor, *, compared: bool) -> Embedded:
@@ -76,7 +89,7 @@ class Teacher:
             self.check_size(like.size(1))
         if self._embedded is None:
             row_of = number_texts(texts)
-            self._embedded = Embedded(row_of, self._build().encode(list(row_of), show_progress=rank() == 0))
+            self._embedded = Embedded(row_of, self.build().encode(list(row_of), show_progress=rank() == 0))
             self._dim = self._embedded.vectors.size(1)
             if compared:
                 self.check_size(like.size(1))

@@ -98,12 +98,16 @@ class LaserEncoder(Encoder):
         """Do nothing: ``forward`` truncates to ``dim``."""
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
-        texts = [normalize_laser(sentence) for sentence in sentences]
         limit = None if self.max_length is None else self.max_length - 1
         return [
             [*(self.dictionary.get(piece, UNKNOWN) for piece in pieces[:limit]), END] if pieces else []
-            for pieces in self._splitter.encode(texts, out_type=str)
+            for pieces in self.to_pieces(sentences)
         ]
+
+    def to_pieces(self, sentences: Sequence[str]) -> list[list[str]]:
+        """SentencePiece pieces of each sentence, whole, as LASER normalises it."""
+        pieces: list[list[str]] = self._splitter.encode([normalize_laser(text) for text in sentences], out_type=str)
+        return pieces
 
     def tokenizer_digest(self) -> str:
         content = hashlib.sha256(self.pieces)

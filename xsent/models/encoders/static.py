@@ -50,6 +50,11 @@ class StaticEncoder(VectorTable):
             for sentence, encoding in zip(sentences, encodings, strict=True)
         ]
 
+    def to_pieces(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Pieces of each sentence, whole, unknown ones included."""
+        encodings = self._trained_tokenizer().encode_batch(list(sentences), add_special_tokens=False)
+        return [encoding.tokens for encoding in encodings]
+
     def _drop_unknown(self, ids: list[int]) -> list[int]:
         if self.unknown not in ids:
             return ids

@@ -189,6 +189,14 @@ class SentenceEncoder(PooledEncoder):
         ids: list[list[int]] = self.tokenizer(texts, truncation=True, max_length=self.max_length)["input_ids"]
         return ids
 
+    def to_pieces(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Pieces of each sentence, whole, without prompt and special tokens."""
+        texts = list(self.preprocess(sentences))
+        if self._backend is None:
+            return [self.tokenizer.tokenize(text) for text in texts]
+        with self._without_truncation():
+            return [encoding.tokens for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]
+
     @contextmanager
     def _without_truncation(self) -> Iterator[None]:
         if self._backend is None:

@@ -47,7 +47,9 @@ def draw_charts(charts: Iterable[Chart], folder: Path) -> list[Path]:
 
 def draw_histogram(chart: Histogram) -> tuple[Figure, list[Row]]:
     """Draw the histograms; returns them with rows of panel, label, from, to, count."""
-    edges = _edges([values for panel in chart.panels for values in panel.values.values()])
+    edges = chart.edges
+    if edges is None:
+        edges = _edges([values for panel in chart.panels for values in panel.values.values()])
     rows: list[Row] = [["panel", "label", "from", "to", "count"]]
     columns = min(len(chart.panels), PER_ROW)
     lines = -(-len(chart.panels) // columns)

@@ -40,7 +40,9 @@ def draw_scatter(chart: Scatter) -> tuple[Figure, list[Row]]:
             label=kind,
         )
     axis.set_title(chart.title, parse_math=False, fontfamily=font_families(), wrap=True)
-    axis.set_xlabel(fill(chart.note, 90), fontsize="small", parse_math=False)
+    note = "\n".join(filter(None, [chart.x_label, fill(chart.note, 90)]))
+    axis.set_xlabel(note, fontsize="small", parse_math=False)
+    axis.set_ylabel(chart.y_label, fontsize="small", parse_math=False)
     axis.margins(0.15)  # room for labels
     axis.set_aspect("equal", adjustable="datalim")
     axis.tick_params(labelsize="small", colors="#8C8C8C")

@@ -12,11 +12,14 @@ from xsent.reporting.tables.table import Cell, Row, csv_text
 PIVOT = "eng"  # the language that directions share; a direction is `deu-eng` or `eng-deu`
 # Percent and Spearman x 100 have two decimals; these are numbers around 1 and below,
 FOUR_DECIMALS = re.compile(
-    ".*(threshold|align|uniform|cosine_distance|drift|ttr_ratio|_cross|_mono|normaliser|mean_parallel|mean_unrelated|r2|margin_gap|margin_gap_p5)"
+    ".*(threshold|align|uniform|cosine_distance|drift|(ttr|types|tokens)_ratio|_cross|_mono|normaliser|mean_parallel"
+    "|mean_unrelated|r2|margin_gap|margin_gap_p5)"
 )
 COUNTS = ("ties", "truncated", "errors", "only_direct", "only_pivot", "_n")
-# Standard deviations, p-values and buckets of errors are in results.csv only; a margin gap is beside its accuracy.
-FILE_ONLY = re.compile(r"sd_|p_(?!at_)|levenshtein_|jaccard_|(.*_)?margin_gap")
+TEXT_COUNTS = ("sentences", "types", "types_standard", "tokens", "tokens_standard")
+# Standard deviations, p-values, buckets of errors and counts of tokens are in results.csv only; a margin gap is beside
+# its accuracy.
+FILE_ONLY = re.compile(r"sd_|p_(?!at_)|levenshtein_|jaccard_|types|tokens|sentences|(.*_)?margin_gap")
 # Metrics with a margin gap of their own items: `pivot_p_at_1` has `pivot_margin_gap`, `xsimpp` has `xsimpp_margin_gap`.
 WITH_GAP = re.compile("(.*_)?(accuracy|error|p_at_1|xsim|xsimpp)")
 HIGHER_IS_BETTER = re.compile(
@@ -182,7 +185,7 @@ def value_cell(metric: str, value: float, **attributes: str) -> Cell:
 
 def decimals(metric: str) -> int:
     """Number of decimals that a figure is shown with, by the end of its name."""
-    if metric.endswith(COUNTS):
+    if metric.endswith((*COUNTS, *TEXT_COUNTS)):
         return 0
     return 4 if FOUR_DECIMALS.fullmatch(metric) else 2
 

@@ -120,6 +120,14 @@ class Noiser:
         """Whether the noise needs English word lists."""
         return self.is_mixture or REGISTRY[self.transform].has_lexicon
 
+    def step_counts(self, keys: Sequence[int]) -> list[int]:
+        """Number of transformations that ``apply`` selects for the sentence of each key, blank ones aside."""
+        if not self.is_mixture:
+            return [1] * len(keys)
+        if self.reference_rng:
+            return [len(plan) for plan, _ in zip(self.mixture.reference_plans(self.seed), keys, strict=False)]
+        return [len(self.mixture.plan(self.seed, key)) for key in keys]
+
     def with_seed(self, seed: int) -> Self:
         return replace(self, seed=seed)
 
