@@ -30,27 +30,31 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
 from tqdm import tqdm
 
+from xsent import load_encoder
 from xsent.data.sampling.labelled_splits import read_parts
+from xsent.evaluation.evaluator import Encode
 from xsent.files.atomic import atomic_write
 from xsent.run import build, load_config
 from xsent.run.config.build import build_evaluator
 from xsent.run.training import train_run
+from xsent.similarity import pairwise_cos_sim
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
 
     from xsent.data.modules.paraphrase import ParaphraseData
+    from xsent.evaluation.similarity import ParaphraseEvaluator
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
 SIDES = ("source", "target")
 RANKING = "MultipleNegativesRankingLoss"
-PEERS = (RANKING, "ContrastiveLoss")
+PEERS = (RANKING, "ContrastiveLoss", "OnlineContrastiveLoss", "CoSENTLoss")
 USUAL_RATE = 2e-5  # in the examples of sentence-transformers' documentation
 OURS = "experiment=paraphrase/msrp"
 NO_OWN = ("data.own_negatives=0", "data.unpaired=drop")
@@ -61,7 +65,7 @@ ABLATION = {
     "own hard negatives and mega-batch": ("recipe/paraphrase/mining=top_n", GAMMA_1),
     "own hard negatives, gamma 30": (),  # the experiment as it is
 }
-METRICS = "msrp/{}overall"  # names of the evaluator; a run adds the space
+METRICS = ("accuracy", "f1", "roc_auc", "threshold", "align", "uniform")
 TARGET = 1.5  # points of accuracy above the untuned encoder
 
 
@@ -89,7 +93,9 @@ class Cell(NamedTuple):
         return " ".join([self.method, f"seed={self.seed}", *self.options])
 
 
-Scores = dict[str, float]  # accuracy, f1: test, in percent; valid: accuracy; seconds: of the whole cell
+# METRICS of the test pairs; valid: accuracy of the validation pairs; hits: a digit for each test pair, 1 if right;
+# seconds: of the whole cell
+Scores = dict[str, Any]
 
 
 def model_folder() -> Path:
@@ -124,15 +130,18 @@ def untuned(cell: Cell, setting: Setting, folder: Path) -> Scores:
     from sentence_transformers import SentenceTransformer
 
     data = read_data(cell.seed, setting, folder)
-    return score(SentenceTransformer(str(model_folder()), device="cpu"), data, cell, setting, folder)
+    model = SentenceTransformer(str(model_folder()), device="cpu")
+    return score(encode_with(model), data, cell, setting, folder)
 
 
 def ours(cell: Cell, setting: Setting, folder: Path) -> Scores:
     """The recipe, as ``train.py`` runs it."""
-    config = load_config("train", [*overrides(setting, cell.seed, folder), *cell.options])
-    train_run(config, build(config["data"], "data"))
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["metrics"]
-    return {name: metrics[f"test/{METRICS.format('original/')}/{name}"] for name in ("accuracy", "f1")}
+    unscored = ["evaluator=none", "callbacks.checkpoints.monitor=null", "callbacks.early_stopping=null"]
+    config = load_config("train", [*overrides(setting, cell.seed, folder), *unscored, *cell.options])
+    data: ParaphraseData = build(config["data"], "data")
+    train_run(config, data)
+    encoder = load_encoder(folder)
+    return score(encoder.encode, data, cell, setting, folder)
 
 
 def peer(cell: Cell, setting: Setting, folder: Path) -> Scores:
@@ -144,7 +153,7 @@ def peer(cell: Cell, setting: Setting, folder: Path) -> Scores:
         cell.method, pairs, setting, folder, num_train_epochs=setting.epochs, learning_rate=rate, seed=cell.seed
     )
     trainer.train()
-    return score(model, data, cell, setting, folder)
+    return score(encode_with(model), data, cell, setting, folder)
 
 
 def peer_trainer(
@@ -199,21 +208,36 @@ def positive_pairs(data: ParaphraseData) -> dict[str, list[Any]]:
     return {name: [text for text, label in zip(pairs[name], pairs["label"], strict=True) if label] for name in SIDES}
 
 
-def score(model: SentenceTransformer, data: ParaphraseData, cell: Cell, setting: Setting, folder: Path) -> Scores:
-    """Scores of another library's encoder by our evaluator, on validation and test rows."""
+def encode_with(model: SentenceTransformer) -> Encode:
+    """Vectors of a model of sentence-transformers."""
+    return lambda sentences: model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False).cpu()
+
+
+def score(encode: Encode, data: ParaphraseData, cell: Cell, setting: Setting, folder: Path) -> Scores:
+    """Scores by the evaluator of the recipe, on validation and test rows."""
     config = load_config("train", overrides(setting, cell.seed, folder))["evaluator"]
+    evaluator: dict[str, ParaphraseEvaluator] = {}
+    for split in ("valid", "test"):
+        evaluator[split] = cast("ParaphraseEvaluator", build_evaluator(config, data, split=split))
+        evaluator[split].check()
+    texts = sorted({text for pairs in evaluator["test"].all_sets() for text in (*pairs.source, *pairs.target)})
+    row = {text: number for number, text in enumerate(texts)}
+    vectors = encode(texts).float()
 
-    def encode(sentences: Sequence[str]) -> torch.Tensor:
-        return model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False).cpu()
+    def lookup(sentences: Sequence[str]) -> torch.Tensor:
+        return vectors[[row[sentence] for sentence in sentences]]
 
-    scores: Scores = {}
-    for split, names in (("valid", {"valid": "accuracy"}), ("test", {"accuracy": "accuracy", "f1": "f1"})):
-        evaluator = build_evaluator(config, data, split=split)
-        assert evaluator is not None
-        evaluator.check()
-        metrics = evaluator(encode)
-        scores |= {name: metrics[f"{METRICS.format('')}/{metric}"] for name, metric in names.items()}
-    return scores
+    metrics = evaluator["test"](lookup)
+    scores: Scores = {name: metrics[f"msrp/overall/{name}"] for name in METRICS}
+    scores["valid"] = evaluator["valid"](lookup)["msrp/overall/accuracy"]
+    hits = [
+        (float(cosine) >= scores["threshold"]) == (label == 1)
+        for pairs in evaluator["test"].scored
+        for cosine, label in zip(
+            pairwise_cos_sim(lookup(pairs.source).double(), lookup(pairs.target).double()), pairs.label, strict=True
+        )
+    ]
+    return scores | {"hits": "".join("01"[hit] for hit in hits)}
 
 
 # ---- the experiment
@@ -248,7 +272,7 @@ def digest(cell: Cell, setting: Setting) -> str:
     decisive = {
         "setting": setting,
         "seed": cell.seed,
-        "data": config["data"],
+        "data": config["data"] if cell.is_ours else [config["data"][name] for name in ("root", "valid_share")],
         "evaluator": config["evaluator"],
         "method": config["recipe"] if cell.is_ours else [cell.method, *cell.options],
         "versions": [version(name) for name in ("torch", "transformers", "sentence-transformers")],
@@ -284,7 +308,7 @@ class Results:
         self.finished[key] = {"training": str(cell), **self.setting._asdict(), "scores": scores}
         with atomic_write(self.path) as file:
             file.write(json.dumps(self.finished, indent=1))
-        tqdm.write(f"{cell}: " + "  ".join(f"{name} {value:.2f}" for name, value in scores.items()))
+        tqdm.write(f"{cell}: " + "  ".join(f"{name} {value:.2f}" for name, value in scores.items() if name != "hits"))
 
     def scores(self, cell: Cell) -> Scores:
         """Scores of a finished training."""

@@ -64,6 +64,15 @@ class RankingBatch(NamedTuple):
     pairs: Pairs
 
 
+class LabelledBatch(NamedTuple):
+    """B pairs, each with its label; sentences are indices of texts in the data module, as in ``RankingBatch``."""
+
+    source: Tensor  # (B,) int64
+    target: Tensor  # (B,) int64
+    label: Tensor  # (B,) int64, 1 for the same meaning, else 0
+    pairs: Pairs
+
+
 class RankingMasks(NamedTuple):
     """Negatives of this device's B pairs; N pairs and H hard negatives over all devices."""
 

@@ -14,7 +14,16 @@ from torch.nn.parallel import DistributedDataParallel
 from tests.child_processes import run_each
 from xsent.batch import IGNORED, Parts
 from xsent.distributed import gather_by_index, gather_padded_rows, gather_rows, gather_uneven_rows, rank
-from xsent.losses import additive_margin_softmax, margin_ranking, oracle_terms, token_cross_entropy, weighted_sum
+from xsent.losses import (
+    Contrastive,
+    CoSent,
+    PairLoss,
+    additive_margin_softmax,
+    margin_ranking,
+    oracle_terms,
+    token_cross_entropy,
+    weighted_sum,
+)
 
 PAIRS, DIM = 8, 5  # of the global batch
 ROWS = 7  # to be put back in order; no number of processes but 1 divides it
@@ -72,11 +81,27 @@ class Divergence(nn.Module):
         return margin_ranking(finer[:, 0], coarser[:, 0], margin=1.0) + tokens
 
 
+class LabelledPairs(nn.Module):
+    """The paraphrase recipe's step with a loss of pairs: every rank compares all pairs of the global batch."""
+
+    def __init__(self, loss: PairLoss) -> None:
+        super().__init__()
+        self.encoder = nn.Linear(DIM, DIM, dtype=torch.float64)
+        self.loss = loss
+
+    def forward(self, source: Tensor, target: Tensor, kinds: Tensor) -> Tensor:
+        sides = [gather_rows(self.encoder(side)) for side in (source, target)]
+        loss: Tensor = self.loss(*sides, gather_rows((kinds == 1).long()))
+        return loss
+
+
 STEPS: dict[str, Callable[[], nn.Module]] = {
     "ranking": Ranking,
     "clustering": Clustering,
     "divergence": partial(Divergence, "pairs"),
     "divergence by tokens": partial(Divergence, "tokens"),
+    "contrastive": partial(LabelledPairs, Contrastive(margin=1.5, hard_pairs=True)),
+    "cosent": partial(LabelledPairs, CoSent(scale=5.0)),
 }
 
 

@@ -25,11 +25,12 @@ SMALL = [
     "logger=none",
     "trainer.enable_progress_bar=false",
 ]
+PAIR_LOSSES = [f"recipe/paraphrase/loss={name}" for name in ("cosent", "contrastive", "online_contrastive")]
 TINY = ["encoder=tiny", "recipe.freeze.embeddings=none", "recipe.optimizer.lr=0.05"]
 
 
 def overrides(root: Path, *options: str) -> list[str]:
-    without = {f"recipe/paraphrase/mining={name}" for name in ("none", "in_batch")}
+    without = {*PAIR_LOSSES, *(f"recipe/paraphrase/mining={name}" for name in ("none", "in_batch"))}
     mega_batch = ["recipe.mining.mini_batches=2"] if without.isdisjoint(options) else []
     return [*SMALL, f"data.root={root}", *mega_batch, *options]
 
@@ -59,6 +60,16 @@ def test_it_learns_to_tell_paraphrases_from_near_misses(run: Path) -> None:
     metrics: dict[str, float] = json.loads((run / "metrics.json").read_text())["metrics"]
     # Negatives differ in one word of four; a random encoder cannot recognise them.
     assert metrics["test/labelled/original/overall/accuracy"] > 85
+
+
+@pytest.mark.parametrize(
+    "loss", [PAIR_LOSSES[0], *(pytest.param(loss, marks=pytest.mark.slow) for loss in PAIR_LOSSES[1:])]
+)
+def test_a_loss_of_labelled_pairs_learns_to_tell_them(data: Path, tmp_path: Path, loss: str) -> None:
+    options = [loss, "recipe.matryoshka=[32,16]", "recipe.micro_batch_size=4", "trainer.max_epochs=8"]
+    train(config("train", tmp_path, *overrides(data, *TINY, *options)))
+    metrics: dict[str, float] = json.loads((tmp_path / "run/metrics.json").read_text())["metrics"]
+    assert metrics["test/labelled/original/overall/accuracy"] > 65  # three standard errors above chance
 
 
 def test_mining_is_logged_once_per_mega_batch(run: Path) -> None:
@@ -183,6 +194,14 @@ def test_a_checkpoint_is_refused_by_another_base_model(bert_folder: Path) -> Non
             ["recipe/paraphrase/loss=mega_batch_margin", "recipe/paraphrase/mining=none", "data.own_negatives=0"],
             r"MegaBatchMargin needs hard negatives",
         ),
+        (["recipe/paraphrase/loss=cosent", "recipe/paraphrase/mining=top_n"], r"CoSent .* uses no mined negatives"),
+        (
+            ["recipe/paraphrase/loss=contrastive", "data.form=ranking"],
+            r"data\.form=ranking: Contrastive .*form=pairs",
+        ),
+        (["data.form=pairs", "data.own_negatives=0", "data.unpaired=drop"], r"data\.form=pairs: AdditiveMarginScale"),
+        (["recipe/paraphrase/loss=contrastive", "recipe.loss.margin=0"], r"recipe\.loss\.margin=0: .*at most 2"),
+        (["recipe/paraphrase/loss=cosent", "recipe.loss.scale=0"], r"recipe\.loss\.scale=0: .*above 0"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

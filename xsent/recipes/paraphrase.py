@@ -10,12 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsent.batch import RankingBatch
+from xsent.batch import LabelledBatch, RankingBatch
+from xsent.config_checks import UsageError
 from xsent.data.modules.paraphrase import ParaphraseData
 from xsent.data.sampling.mega_batch import MegaBatchMining
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.distributed import gather_by_index, gather_padded_rows, gather_uneven_rows, rank, world_size
-from xsent.losses import AdditiveMarginScale, MegaBatchMargin, check_prefixes, matryoshka
+from xsent.losses import AdditiveMarginScale, MegaBatchMargin, PairLoss, check_prefixes, matryoshka
 from xsent.models.gradient_cache import embed_chunked
 from xsent.recipes.encoder_recipe import EncoderRecipe
 from xsent.recipes.ranking import Mined, first_row, gather_hard_negatives, hard_negatives, ranking_masks
@@ -24,11 +25,12 @@ from xsent.similarity import pairwise_cos_sim
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
-    """Trains an encoder to rank paraphrases above hard negatives.
+    """Trains an encoder to rank paraphrases above hard negatives, or on pairs with their labels.
 
-    Every ``mining.mini_batches`` batches, all their sentences are embedded without gradient, and the nearest ones
-    become additional hard negatives of each anchor (the paper's Algorithm 2). Batches do not change; mined negatives
-    are encoded again with gradient.
+    With a pair loss a batch holds pairs of either label, and nothing is mined. With the others, every
+    ``mining.mini_batches`` batches, all their sentences are embedded without gradient, and the nearest ones become
+    additional hard negatives of each anchor (the paper's Algorithm 2). Batches do not change; mined negatives are
+    encoded again with gradient.
 
     Logged once per mega-batch, over all devices: ``train/mined_per_anchor``; ``train/mined_similarity``, their mean
     cosine; ``train/suspected_false_negatives``, the share nearer to the anchor than its paraphrase;
@@ -37,7 +39,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
 
     data_class = ParaphraseData
 
-    loss: AdditiveMarginScale | MegaBatchMargin
+    loss: AdditiveMarginScale | MegaBatchMargin | PairLoss
     matryoshka: Sequence[int] | None  # sizes of the prefixes that the loss compares; None: the vectors alone
     mining: MegaBatchMining | None  # of mega-batches; None for in-batch negatives and those of the data
     mined: Mined | None = field(init=False, default=None)
@@ -48,23 +50,58 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         super().__post_init__(freeze)
 
     def prepare(self, data: ParaphraseData, store: EmbeddingStore) -> None:
-        self.loss.check_hard_negatives(present=self.mining is not None or data.own_negatives > 0)
+        self._check_loss(data)
         self._data_order = data.order_digest()
         if self.mining is not None:
             data.check_mega_batch(self.mining.mini_batches)
         super().prepare(data, store)
 
+    def _check_loss(self, data: ParaphraseData) -> None:
+        """Raise ``UsageError`` unless loss, data and mining fit one another."""
+        if not isinstance(self.loss, PairLoss):
+            if data.form != "ranking":
+                raise UsageError(
+                    f"data.form={data.form}: {type(self.loss).__name__} compares anchors with negatives; use"
+                    " data.form=ranking, or a loss of labelled pairs, recipe/paraphrase/loss=contrastive or cosent"
+                )
+            self.loss.check_hard_negatives(present=self.mining is not None or data.own_negatives > 0)
+        elif data.form != "pairs":
+            raise UsageError(
+                f"data.form={data.form}: {type(self.loss).__name__} is a loss of labelled pairs; use data.form=pairs"
+                " data.own_negatives=0 data.unpaired=drop, which recipe/paraphrase/loss=contrastive and cosent set"
+            )
+        elif self.mining is not None:
+            raise UsageError(
+                f"recipe.mining: {type(self.loss).__name__} is a loss of labelled pairs and uses no mined negatives;"
+                " use recipe/paraphrase/mining=none"
+            )
+
     # ---- one step
 
-    def training_step(self, batch: RankingBatch, batch_idx: int) -> Tensor:
-        return self.finish_step(self._compare(batch, self.mined, own_pairs=True), {}, batch.pairs)
+    def training_step(self, batch: RankingBatch | LabelledBatch, batch_idx: int) -> Tensor:
+        if isinstance(batch, LabelledBatch):
+            loss, _ = self._compare_labels(batch)
+        else:
+            loss = self._compare(batch, self.mined, own_pairs=True)
+        return self.finish_step(loss, {}, batch.pairs)
 
     @torch.no_grad()
-    def validation_step(self, batch: RankingBatch, batch_idx: int) -> None:
+    def validation_step(self, batch: RankingBatch | LabelledBatch, batch_idx: int) -> None:
         # Every rank compares all pairs of the batch, so all log the same value.
-        loss = self._compare(batch, None, own_pairs=False)
-        pairs = len(gather_uneven_rows(batch.anchor))  # of all ranks, which have to agree on the mean
+        if isinstance(batch, LabelledBatch):
+            loss, pairs = self._compare_labels(batch)
+        else:
+            loss = self._compare(batch, None, own_pairs=False)
+            pairs = len(gather_uneven_rows(batch.anchor))  # of all ranks, which have to agree on the mean
         self.log_terms("val", {"loss": loss}, pairs)
+
+    def _compare_labels(self, batch: LabelledBatch) -> tuple[Tensor, int]:
+        """Loss of the pairs of all devices, and their number."""
+        vectors = self._vectors(torch.cat([batch.source, batch.target]), self.chunk_sentences)
+        source, target = (gather_padded_rows(side) for side in vectors.tensor_split(2))
+        label = gather_uneven_rows(batch.label)
+        assert isinstance(self.loss, PairLoss)
+        return matryoshka(partial(self.loss, label=label), source, target, dims=self.matryoshka), len(label)
 
     def _compare(self, batch: RankingBatch, mined: Mined | None, *, own_pairs: bool) -> Tensor:
         size = len(batch.anchor)
@@ -78,6 +115,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
         rows = slice(start, start + size if own_pairs else len(group))
         masks = ranking_masks(rows, group, hard_texts, hard_group)
         gathered = (gather_padded_rows(side) for side in (anchor, positive, hard))
+        assert not isinstance(self.loss, PairLoss)
         return matryoshka(partial(self.loss, masks=masks, rows=rows), *gathered, dims=self.matryoshka)
 
     def _vectors(self, texts: Tensor, chunk_size: int | None) -> Tensor:
@@ -89,7 +127,7 @@ class ParaphraseRecipe(EncoderRecipe[ParaphraseData]):
 
     # ---- mega-batches
 
-    def on_train_batch_start(self, batch: RankingBatch, batch_idx: int) -> None:
+    def on_train_batch_start(self, batch: RankingBatch | LabelledBatch, batch_idx: int) -> None:
         super().on_train_batch_start(batch, batch_idx)
         if self.mining is None:
             return

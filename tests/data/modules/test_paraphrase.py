@@ -13,7 +13,7 @@ import torch
 
 from tests.data.modules.letters import Letters
 from tests.helpers import existing
-from xsent.batch import RankingBatch
+from xsent.batch import LabelledBatch, RankingBatch
 from xsent.data.modules import base as training_data
 from xsent.data.modules.paraphrase import ParaphraseData
 from xsent.data.readers.labelled import LabelledRow, PartReaders
@@ -33,8 +33,8 @@ OPTIONS: dict[str, Any] = {
     "train_kinds": "all",
     "cache_dir": "unused",
 }
-OPTIONS |= {"own_negatives": 1, "unpaired": "self", "max_pairs": None, "valid_share": 0.1, "test_share": 0.2}
-OPTIONS |= {"global_batch_size": 8, "seed": 1, "strict": False}
+OPTIONS |= {"form": "ranking", "own_negatives": 1, "unpaired": "self", "max_pairs": None}
+OPTIONS |= {"valid_share": 0.1, "test_share": 0.2, "global_batch_size": 8, "seed": 1, "strict": False}
 LANGUAGES = ("eng", "deu", "fra")
 
 
@@ -79,6 +79,46 @@ def test_positives_alone_train_with_random_negatives_in_the_held_out_parts_only(
 
 
 VALID = [row(f"v{i}", f"w{i}", i % 2) for i in range(8)]
+PAIRS: dict[str, Any] = {"form": "pairs", "own_negatives": 0, "unpaired": "drop", "global_batch_size": 1}
+
+
+def labelled(data: ParaphraseData) -> set[tuple[str, str, int]]:
+    """The training pairs with their labels."""
+    batch = data.batches("train")(np.arange(data.size("train")), 0)
+    assert isinstance(batch, LabelledBatch)
+    columns = (batch.source.tolist(), batch.target.tolist(), batch.label.tolist())
+    return {(data.texts[source], data.texts[target], label) for source, target, label in zip(*columns, strict=True)}
+
+
+def test_in_the_form_pairs_every_labelled_pair_is_an_example() -> None:
+    # An anchor of both labels, one of label 1 alone and one of label 0 alone, whose second sentence is in two pairs.
+    rows = [row("a", "b"), row("a", "c", 0), row("d", "e"), row("f", "c", 0)]
+    data = read({"train": rows, "valid": VALID}, **PAIRS)
+    assert labelled(data) == {("a", "b", 1), ("a", "c", 0), ("d", "e", 1), ("f", "c", 0)}
+    assert data.size("valid") == len(VALID)
+
+
+def test_in_the_form_pairs_a_repeated_pair_counts_once_and_a_contradicted_one_as_paraphrase() -> None:
+    rows = [row("a", "b"), row("a", "b"), row("b", "a", 0), row("c", "c", 0), row("c", "d", 0)]
+    assert labelled(read({"train": rows, "valid": VALID}, **PAIRS)) == {("a", "b", 1), ("c", "d", 0)}
+
+
+def test_the_order_of_the_files_does_not_change_the_digest_of_pairs_but_a_label_does() -> None:
+    rows = [row("a", "b"), row("a", "c", 0), row("d", "e")]
+    digest = read({"train": rows, "valid": VALID}, **PAIRS).digest()
+    assert read({"train": rows[::-1], "valid": VALID}, **PAIRS).digest() == digest
+    relabelled = [*rows[:2], row("d", "e", 0)]
+    assert read({"train": relabelled, "valid": VALID}, **PAIRS).digest() != digest
+
+
+def test_pairs_of_one_label_and_options_of_anchors_are_refused_in_the_form_pairs() -> None:
+    with pytest.raises(ValueError, match=r"data\.form=pairs needs training pairs of both labels"):
+        read({"train": [row("a", "b"), row("c", "d")], "valid": VALID}, **PAIRS)
+    for option in ({"own_negatives": 1}, {"unpaired": "self"}):
+        with pytest.raises(ValueError, match=r"data\.form=pairs has no anchors .*data\.own_negatives=0"):
+            generated([], **{**PAIRS, **option})
+    with pytest.raises(ValueError, match=r"data\.form=triples: expected one of ranking, pairs"):
+        generated([], form="triples")
 
 
 def small(train: Sequence[LabelledRow], **options: Any) -> ParaphraseData:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsent.batch import Pairs, RankingBatch, Tokenizer
+from xsent.batch import LabelledBatch, Pairs, RankingBatch, Tokenizer
 from xsent.config_checks import check_choice
 from xsent.data.modules.base import TrainingData
 from xsent.data.readers.labelled import LabelledReader, LabelledRow
@@ -19,8 +19,9 @@ from xsent.data.readers.table_columns import ColumnNames
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import text_hashes
 from xsent.data.sampling.labelled_splits import check_shares, read_parts
+from xsent.data.sampling.pair_examples import PairExamples
 from xsent.data.sampling.pair_kinds import TRAIN_KINDS, check_kinds, languages_of, training_kinds
-from xsent.data.sampling.paraphrase_corpus import ParaphraseCorpus, build_corpus
+from xsent.data.sampling.paraphrase_corpus import FORMS, AnyExamples, ParaphraseCorpus, build_corpus
 from xsent.data.sampling.ranking_examples import Examples, draw_negatives
 from xsent.data.stores.tokens import TokenStore, tokenize_once
 from xsent.languages import parse_language, to_iso639_3
@@ -34,8 +35,9 @@ UNPAIRED = ("self", "drop")
 class ParaphraseData(TrainingData):
     """Data module over labelled sentence pairs.
 
-    An example is a pair of label 1; its own hard negatives are the texts that have label 0 with its anchor. The
-    validation loss uses the training languages alone, so model selection does not see the zero-shot languages.
+    In the form ``ranking`` an example is a pair of label 1; its own hard negatives are the texts that have label 0 with
+    its anchor. In the form ``pairs`` it is a pair of either label. The validation loss uses the training languages
+    alone, so model selection does not see the zero-shot languages.
     """
 
     description = "labelled pairs"
@@ -47,6 +49,7 @@ class ParaphraseData(TrainingData):
     zero_shot: Sequence[str]  # languages of the validation and test part that are not trained on
     kinds: Sequence[str]  # which pairs are made of the rows, see `pairs_of`
     train_kinds: str  # of them, those to train on: `rows`, `labelled` or `all`, see `training_kinds`
+    form: str  # of an example: `ranking` (anchor, positive, negatives) or `pairs` (two texts and their label)
     own_negatives: int  # maximum number of own negatives per anchor, drawn anew in each epoch; 0 is none
     # A first sentence of label 0 without a paraphrase becomes an anchor that is its own positive (`self`, see
     # `build_examples`) or is left out (`drop`).
@@ -61,7 +64,7 @@ class ParaphraseData(TrainingData):
     # (T,) int64 of the texts: those that share a row or an item, whatever its label, directly or through others. Texts
     # of one group may mean the same.
     text_group: Tensor = field(init=False, default_factory=lambda: torch.zeros(0, dtype=torch.int64))
-    examples: dict[str, Examples] = field(init=False, default_factory=dict)  # by part, `train` and `valid`
+    examples: dict[str, AnyExamples] = field(init=False, default_factory=dict)  # by part, `train` and `valid`
     # Rows by part, `valid` and `test`, with the zero-shot languages.
     held_out: dict[str, list[LabelledRow]] = field(init=False, default_factory=dict)
     _corpus: ParaphraseCorpus = field(init=False)
@@ -74,6 +77,12 @@ class ParaphraseData(TrainingData):
         check_choice("data.train_kinds", self.train_kinds, tuple(TRAIN_KINDS))
         self._train_kinds = training_kinds(self.kinds, self.train_kinds)
         check_shares(self.valid_share, self.test_share)
+        check_choice("data.form", self.form, FORMS)
+        if self.form == "pairs" and (self.own_negatives or self.unpaired != "drop"):
+            raise ValueError(
+                f"data.form=pairs has no anchors with data.own_negatives={self.own_negatives} or"
+                f" data.unpaired={self.unpaired}: use data.own_negatives=0 data.unpaired=drop, or data.form=ranking"
+            )
         if self.own_negatives < 0:
             raise ValueError(f"data.own_negatives={self.own_negatives}: expected 0 for none, or more")
         if self.unpaired not in UNPAIRED:
@@ -108,12 +117,13 @@ class ParaphraseData(TrainingData):
                 zero_shot=self.zero_shot_codes,
                 kinds=self.kinds,
                 train_kinds=self._train_kinds,
+                form=self.form,
                 unpaired=self.unpaired == "self",
                 max_pairs=self.max_pairs,
             )
         except ValueError as error:
             raise ValueError(f"data={self.name}: {error}") from None
-        train, valid = (len(corpus.examples[part].anchor) for part in ("train", "valid"))
+        train, valid = (corpus.examples[part].size for part in ("train", "valid"))
         self.check_split_sizes(train, valid, unit="examples", advice=f"raise data.valid_share={self.valid_share}")
         self._corpus = corpus
         self.texts, self.language_codes = corpus.texts, corpus.languages
@@ -162,7 +172,7 @@ class ParaphraseData(TrainingData):
         return self._tokens.flat(texts.cpu().numpy())
 
     def size(self, split: str) -> int:
-        return len(self.examples[split].anchor)
+        return self.examples[split].size
 
     def global_rows(self, position: int) -> Rows:
         """Examples, over all devices, of the training batch at a position counted over all epochs."""
@@ -172,8 +182,10 @@ class ParaphraseData(TrainingData):
         return self._order[1][batch * self.global_batch_size : (batch + 1) * self.global_batch_size]
 
     def ranking_batch(self, rows: Rows, epoch: int) -> RankingBatch:
-        """Training examples as a batch; their own negatives are drawn for the epoch."""
-        return self._batch(self.examples["train"], rows, epoch)
+        """Training examples of the form ``ranking`` as a batch; their own negatives are drawn for the epoch."""
+        examples = self.examples["train"]
+        assert isinstance(examples, Examples)
+        return self._ranking_batch(examples, rows, epoch)
 
     def check_mega_batch(self, mini_batches: int) -> None:
         """Raise ``ValueError`` if a mega-batch is larger than the training part."""
@@ -186,19 +198,26 @@ class ParaphraseData(TrainingData):
                 f"{max(1, self.size('train') // self.global_batch_size)} fits"
             )
 
-    def batches(self, split: str) -> Callable[[Rows, int], RankingBatch]:
-        return partial(self._batch, self.examples[split])
+    def batches(self, split: str) -> Callable[[Rows, int], RankingBatch | LabelledBatch]:
+        examples = self.examples[split]
+        if isinstance(examples, Examples):
+            return partial(self._ranking_batch, examples)
+        return partial(self._labelled_batch, examples)
 
-    def _batch(self, examples: Examples, rows: Rows, epoch: int) -> RankingBatch:
+    def _ranking_batch(self, examples: Examples, rows: Rows, epoch: int) -> RankingBatch:
         anchor, positive = (torch.from_numpy(column[rows]) for column in (examples.anchor, examples.positive))
         negative, owner = draw_negatives(examples, rows, limit=self.own_negatives, seed=self.seed, epoch=epoch)
-        pairs = Pairs(
-            torch.from_numpy(np.asarray(rows)),
-            self.text_group[anchor],
-            torch.from_numpy(examples.source_lang[rows]),
-            torch.from_numpy(examples.target_lang[rows]),
-        )
+        pairs = self._pairs(examples, anchor, rows)
         return RankingBatch(anchor, positive, torch.from_numpy(negative), torch.from_numpy(owner), pairs)
+
+    def _labelled_batch(self, examples: PairExamples, rows: Rows, epoch: int) -> LabelledBatch:
+        columns = (examples.source, examples.target, examples.label)
+        source, target, label = (torch.from_numpy(column[rows]) for column in columns)
+        return LabelledBatch(source, target, label, self._pairs(examples, source, rows))
+
+    def _pairs(self, examples: AnyExamples, first: Tensor, rows: Rows) -> Pairs:
+        langs = (torch.from_numpy(column[rows]) for column in (examples.source_lang, examples.target_lang))
+        return Pairs(torch.from_numpy(np.asarray(rows)), self.text_group[first], *langs)
 
     # ---- checks and messages
 
@@ -220,15 +239,11 @@ class ParaphraseData(TrainingData):
 
     def _log_sizes(self) -> None:
         examples = self.examples["train"]
-        equal = examples.anchor == examples.positive
-        unpaired = equal & ~examples.are_paraphrases(examples.anchor, examples.positive)
+        description = examples.describe(self.own_negatives) if isinstance(examples, Examples) else examples.describe()
         group_sizes = torch.bincount(self.text_group)
-        negatives = examples.negative_counts(self.own_negatives)
         log.info(
-            f"data={self.name}: {len(examples.anchor):,} training examples in {', '.join(self.language_codes)}"
-            f" ({unpaired.sum():,} have no paraphrase and are their own positive,"
-            f" {(equal & ~unpaired).sum():,} are pairs of equal texts);"
-            f" {(negatives > 0).sum():,} have own negatives, at most {negatives.max(initial=0):,};"
+            f"data={self.name}: {examples.size:,} training examples in {', '.join(self.language_codes)}"
+            f" ({description});"
             f" {len(self.texts):,} texts in {(group_sizes > 0).sum():,} groups, the largest of {group_sizes.max():,};"
             f" pairs of label 1 and 0:\n{self._corpus.sizes}"
         )

@@ -10,6 +10,7 @@ from xsent.data.readers.labelled import LabelledRow
 from xsent.data.sampling.batch_sampler import Rows
 from xsent.data.sampling.content_hash import lowest_hashes, mix, text_hashes
 from xsent.data.sampling.labelled_splits import text_groups, with_negatives
+from xsent.data.sampling.pair_examples import PairExamples, build_pairs
 from xsent.data.sampling.pair_kinds import (
     NumberedRows,
     check_rows,
@@ -21,6 +22,9 @@ from xsent.data.sampling.pair_kinds import (
 )
 from xsent.data.sampling.ranking_examples import Examples, build_examples
 
+AnyExamples = Examples | PairExamples
+FORMS = ("ranking", "pairs")
+
 
 class ParaphraseCorpus(NamedTuple):
     """Examples over T texts, and held-out rows."""
@@ -29,7 +33,7 @@ class ParaphraseCorpus(NamedTuple):
     text_lang: Rows  # (T,) numbers of the languages
     text_group: Rows  # (T,) texts that share a row or an item, whatever its label, directly or through others
     languages: list[str]  # ISO 639-3, trained on
-    examples: dict[str, Examples]  # by part, "train" and "valid"
+    examples: dict[str, AnyExamples]  # by part, "train" and "valid"
     held_out: dict[str, list[LabelledRow]]  # by part, "valid" and "test", with the zero-shot languages
     sizes: str  # table of the pairs by part, kind and label
 
@@ -37,10 +41,8 @@ class ParaphraseCorpus(NamedTuple):
         """Hex digest of examples, negatives, groups and held-out rows; the order of the files does not change it."""
         content = hashlib.sha256()
         hashes = text_hashes(self.texts)
-        for examples in self.examples.values():
-            negative, owner = examples.negatives.lookup(np.arange(len(hashes)))
-            content.update(np.sort(examples.key).tobytes())
-            content.update(np.sort(mix(hashes[owner], hashes[negative])).tobytes())
+        for column in (column for examples in self.examples.values() for column in examples.content()):
+            content.update(column.tobytes())
         # The lowest hash identifies a group: its number depends on the order.
         lowest = lowest_hashes(self.text_group, hashes)
         content.update(np.sort(mix(hashes, lowest[self.text_group])).tobytes())
@@ -72,13 +74,14 @@ def build_corpus(
     zero_shot: Collection[str],
     kinds: Sequence[str],
     train_kinds: Sequence[str],
+    form: str,
     unpaired: bool,
     max_pairs: int | None,
 ) -> ParaphraseCorpus:
     """Make the corpus from the rows of ``train``, ``valid`` and ``test``; options as in ``ParaphraseData``.
 
     Languages are in ISO 639-3. Raises ``ValueError`` if translations of one item have two labels, no training pair has
-    label 1, or the validation pairs have one label.
+    label 1, the validation pairs have one label, or in the form ``pairs`` the training pairs.
     """
     held_out = {part: within(parts[part], {*trained, *zero_shot}) for part in ("valid", "test")}
     training = {part: within(parts[part], trained) for part in ("train", "valid")}
@@ -92,12 +95,22 @@ def build_corpus(
     else:
         _check_labels(train, valid, train_kinds, languages)
 
+    if form == "pairs" and train.label.all():
+        raise ValueError(
+            "data.form=pairs needs training pairs of both labels, found label 1 alone; with recipe/paraphrase/loss=ams"
+            " the other sentences of a batch are the negatives"
+        )
+
     hashes = {"texts": text_hashes(texts), "languages": text_hashes(languages)}
-    # Validation has no dropout: the two vectors of a sentence that is its own positive would be equal.
-    examples = {
-        "train": build_examples(train, unpaired=unpaired, **hashes),
-        "valid": build_examples(valid, unpaired=False, **hashes),
-    }
+    examples: dict[str, AnyExamples]
+    if form == "pairs":
+        examples = {"train": build_pairs(train, **hashes), "valid": build_pairs(valid, **hashes)}
+    else:
+        # Validation has no dropout: the two vectors of a sentence that is its own positive would be equal.
+        examples = {
+            "train": build_examples(train, unpaired=unpaired, **hashes),
+            "valid": build_examples(valid, unpaired=False, **hashes),
+        }
     if max_pairs is not None:
         lowest = np.argsort(examples["train"].key, kind="stable")[:max_pairs]
         examples["train"] = examples["train"].take(np.sort(lowest))

@@ -1,5 +1,6 @@
 """Training examples of a ranking loss from labelled pairs: anchor, positive, and hard negatives of the anchor."""
 
+from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -38,6 +39,11 @@ class Examples(NamedTuple):
     paraphrases: Rows  # ascending: text * T + other for each pair of label 1, in both orders
     hashes: Hashes  # (T,) of the texts
 
+    @property
+    def size(self) -> int:
+        """Number of examples."""
+        return len(self.anchor)
+
     def take(self, rows: Rows) -> Self:
         """The examples at ``rows``, in that order."""
         columns = ("anchor", "positive", "source_lang", "target_lang", "key")
@@ -61,6 +67,16 @@ class Examples(NamedTuple):
         _, owner = self.own_negatives(np.arange(len(self.anchor)))
         return np.minimum(np.bincount(owner, minlength=len(self.anchor)), limit)
 
+    def describe(self, limit: int) -> str:
+        """Counts for messages; ``limit`` as for ``negative_counts``."""
+        equal = self.anchor == self.positive
+        unpaired = equal & ~self.are_paraphrases(self.anchor, self.positive)
+        negatives = self.negative_counts(limit)
+        return (
+            f"{unpaired.sum():,} have no paraphrase and are their own positive, {(equal & ~unpaired).sum():,} are pairs"
+            f" of equal texts; {(negatives > 0).sum():,} have own negatives, at most {negatives.max(initial=0):,}"
+        )
+
     def texts(self) -> Rows:
         """Numbers, ascending, of the texts that batches may contain."""
         used = np.zeros(len(self.hashes), dtype=bool)
@@ -68,6 +84,12 @@ class Examples(NamedTuple):
         used[self.negatives.lookup(np.flatnonzero(used))[0]] = True
         used[self.positive] = True
         return np.flatnonzero(used)
+
+    def content(self) -> Iterator[Hashes]:
+        """Hashes of all that decides what is learned; their order does not depend on that of the files."""
+        negative, owner = self.negatives.lookup(np.arange(len(self.hashes)))
+        yield np.sort(self.key)
+        yield np.sort(mix(self.hashes[owner], self.hashes[negative]))
 
     def renumber(self, texts: Rows) -> Self:
         """The same examples over the texts numbered ``texts`` (ascending) alone, which must include all of theirs."""

@@ -94,6 +94,8 @@ KINDS = {
     "loss": Kind(
         (
             "xsent.losses.AdditiveMarginScale",
+            "xsent.losses.CoSent",
+            "xsent.losses.Contrastive",
             "xsent.losses.Distillation",
             "xsent.losses.MegaBatchMargin",
             "xsent.losses.additive_margin_softmax",
