@@ -77,6 +77,7 @@ CHOICES = {  # by what is chosen of a group
 TEACHER_SIZES = ("encoder.dim=384", "encoder.projection=384")  # that of minilm's vectors; those of its stand-in have 16
 STUDY = {  # by recipe, of a study's grid one objective; its encoders stay
     "oracle": ["recipe/oracle/objective=meat_oracle"],
+    "paraphrase": ["recipe/paraphrase/loss=ams", "recipe/paraphrase/mining=top_n"],
     "divergence": ["recipe/divergence/sampling=ranking", "recipe/divergence/objective=margin_tags", "seed=1"],
 }
 COMMANDS = {  # of `xsent`, by their names

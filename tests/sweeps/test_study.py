@@ -11,7 +11,7 @@ import yaml
 from tests.child_processes import Output, run_script
 from tests.helpers import ROOT, toy_bitext
 from xsent.reporting.tables.study_rows import derived_metrics
-from xsent.sweeps.study import training_key
+from xsent.sweeps.study import selects_epoch, training_key
 
 STUDIES = sorted(path for path in (ROOT / "conf" / "study").glob("oracle_table*.yaml"))
 OBJECTIVES = {
@@ -127,6 +127,31 @@ def test_where_things_lie_plays_no_part_in_what_a_cell_is() -> None:
         training_key({**config, "data": {**config["data"], "max_pairs": 6}}, "data", "encoder"),
     ]
     assert len({key, *variants}) == 6
+
+
+def test_an_evaluator_that_selects_the_epoch_decides_what_a_cell_is() -> None:
+    evaluator = {"name": "pawsx", "root": "here", "criterion": "accuracy"}
+    config: dict[str, Any] = {
+        "data": {},
+        "callbacks": {"checkpoints": {"monitor": "val/pawsx/original/trained/accuracy"}},
+        "recipe": {},
+        "trainer": {},
+        "seed": 1,
+        "final": "best",
+        "evaluator": evaluator,
+    }
+    assert selects_epoch(config)
+    key = training_key(config, "data", "encoder", "pairs")
+    assert training_key({**config, "evaluator": {**evaluator, "root": "there"}}, "data", "encoder", "pairs") == key
+    variants = [
+        training_key({**config, "evaluator": {**evaluator, "criterion": "f1"}}, "data", "encoder", "pairs"),
+        training_key(config, "data", "encoder", "other pairs"),
+        training_key(config, "data", "encoder"),
+    ]
+    assert len({key, *variants}) == 4
+    config["callbacks"] = {"checkpoints": {"monitor": "val/loss"}}
+    assert not selects_epoch(config)
+    assert not selects_epoch({**config, "evaluator": None})
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)

@@ -86,7 +86,10 @@ def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
         evaluator.check()
     study = config["study"]
     label = f"{study['encoder']}-{study['objective']}-{config['seed']}"
-    folder = Path(study["cells_dir"]) / f"{label}-{training_key(config, data.digest(), encoder.digest())[:12]}"
+    # An evaluator that selects the epoch decides what is learned.
+    test_sets = evaluator.digest() if evaluator is not None and selects_epoch(config) else None
+    key = training_key(config, data.digest(), encoder.digest(), test_sets)
+    folder = Path(study["cells_dir"]) / f"{label}-{key[:12]}"
     if (folder / METRICS_FILE).is_file():
         log.info("%s was trained before: %s", label, folder)
     else:
@@ -111,18 +114,29 @@ def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def training_config(cfg: DictConfig, folder: Path, *, resume: bool) -> dict[str, Any]:
-    """Resolved config of a run that trains the cell in its folder and evaluates nothing."""
+    """Resolved config of a run that trains the cell in its folder; it evaluates only what selects its best epoch."""
     config: DictConfig = OmegaConf.create(OmegaConf.to_container(cfg, resolve=False))  # type: ignore[assignment]
-    changes = {"run_dir": str(folder), "ckpt_path": "last" if resume else None, "evaluator": None, "study": None}
+    changes = {"run_dir": str(folder), "ckpt_path": "last" if resume else None, "study": None, "score_before": False}
+    if not selects_epoch(plain(cfg)):
+        changes["evaluator"] = None
     for key, value in changes.items():
         OmegaConf.update(config, key, value, merge=False)
     return plain(config)
 
 
-def training_key(config: Mapping[str, Any], data_digest: str, encoder_digest: str) -> str:
+def selects_epoch(config: Mapping[str, Any]) -> bool:
+    """Whether a callback monitors a figure of the evaluator."""
+    prefix = f"val/{(config['evaluator'] or {}).get('name')}/"
+    return any(str(callback.get("monitor")).startswith(prefix) for callback in config["callbacks"].values())
+
+
+def training_key(
+    config: Mapping[str, Any], data_digest: str, encoder_digest: str, test_sets_digest: str | None = None
+) -> str:
     """Hex digest of all that decides what a cell learns: config, data, frozen encoder, version of xsent.
 
-    All settings of the trainer count; paths, logging and evaluation do not.
+    All settings of the trainer count; paths and logging do not, nor does an evaluator, unless the digest of its test
+    sets is given because it selects the best epoch.
     """
     parts = ("recipe", "data", "trainer", "callbacks", "seed", "final")
     content = [
@@ -131,6 +145,8 @@ def training_key(config: Mapping[str, Any], data_digest: str, encoder_digest: st
         data_digest,
         encoder_digest,
     ]
+    if test_sets_digest is not None:
+        content += [without_keys(config["evaluator"], PATH_KEYS), test_sets_digest]
     return _digest(content)
 
 
@@ -200,7 +216,8 @@ class StudyReport(Callback):
         cells = [read_json_object(path, allow_nan=True) for path in paths]
         study: dict[str, Any] = OmegaConf.to_container(config.study, resolve=False)  # type: ignore[assignment]
         if study.get("markings") is None:
-            published: Any = OmegaConf.to_container(config.published)
+            published: Any = OmegaConf.to_container(config.published, resolve=True)
+            study["paper"] = OmegaConf.to_container(config.study.paper, resolve=True)
             results = report_study(cells, study, folder=folder, published=published)
             if results.figures:
                 write_study(results, study, folder=folder)

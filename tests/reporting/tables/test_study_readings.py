@@ -9,6 +9,7 @@ import yaml
 
 from tests.helpers import ROOT
 from xsent.reporting.tables.study import figures
+from xsent.reporting.tables.study_changes import changes
 from xsent.reporting.tables.study_readings import over_settings, printed_table, table_rows
 
 STUDIES = sorted((ROOT / "conf" / "study").glob("divergence_table*.yaml"))
@@ -40,6 +41,33 @@ def test_an_untrained_encoder_has_one_row_at_its_calibrated_threshold() -> None:
     assert (row["objective"], len(table_rows(cells, {"untrained": "cosine"}))) == ("cosine", 3)
     assert row["metrics"]["refresd/wikimatrix/f1"] == 70.0
     assert row["metrics"]["refresd/wikimatrix/roc_auc"] == 83.0
+
+
+def test_a_paper_s_other_models_have_rows_and_an_encoder_without_heads_is_in_no_space() -> None:
+    title = "A paper, Table I: accuracy"
+    published = [
+        {"title": title, "columns": {"accuracy": "pairs/mean/accuracy"}, "rows": {"LaBSE": {"accuracy": 79.3}}}
+    ]
+    published[0]["rows"]["mT5"] = {"accuracy": "91.5"}  # type: ignore[index]
+    paper: dict[str, Any] = {"table": ", Table I: ", "rows": {"ams": "LaBSE"}, "unmeasured": {"mT5, 300M": "mT5"}}
+    paper |= {"added": [], "spaces": [""], "encoders": {}, "other_encoders": "LaBSE", "averages": {}, "gaps": {}}
+    paper |= {"baselines": {"ams": "baseline"}}
+    cells = [
+        {"encoder": "mini", "objective": name, "seed": seed, "metrics": {"pairs/original/mean/accuracy": value}}
+        for name, values in {"ams": (60.0, 63.0, 66.0), "baseline": (60.0, 61.0, 62.0)}.items()
+        for seed, value in enumerate(values)
+    ]
+    rows, paper = table_rows(cells, {"paper": paper}), printed_table(paper, published)
+    results = {figure.objective: (figure.ours, figure.paper, figure.difference) for figure in figures(rows, paper)}
+    expected = {
+        "ams": (63.0, 79.3, pytest.approx(-16.3)),
+        "baseline": (61.0, None, None),
+        "mT5, 300M": (None, 91.5, None),
+    }
+    assert results == expected
+    (change,) = changes(rows, paper)
+    # Differences of 0, 2 and 4: t = 2 / (2 / sqrt(3)) = 1.732 with 2 degrees of freedom, two-sided p = 0.225.
+    assert (change.space, change.change, change.p) == ("", 2.0, pytest.approx(0.2254, abs=1e-4))
 
 
 def test_a_setting_is_averaged_for_each_seed_and_the_best_is_chosen_by_the_dev_pairs() -> None:

@@ -272,6 +272,7 @@ class ParaphraseEvaluator(LanguagesEvaluator[LabelledPairs]):
             "kind": pairs.kind,
             "part": pairs.part,
             **percent_right([classified])._asdict(),
+            "pairs": len(labels),
             "positives": int(labels.sum()),
             "negatives": int((~labels).sum()),
             "threshold": classified.threshold,

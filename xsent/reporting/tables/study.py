@@ -28,6 +28,7 @@ LEGEND = (
     "The paper's figure, ours and the difference; ± is the standard deviation over seeds. Where some of a table's"
     " items were not measured, the paper's average is that of the same items, and it says how many."
 )
+COLUMNS = ("paper", "ours", "diff.")
 TEST = "The p-values are of two-sided paired t-tests over the seeds that both objectives ran with."
 
 
@@ -70,11 +71,12 @@ def report_study(
         published: the paper's tables that the config of the test sets has, for ``printed_table``.
     """
     paper = printed_table(study["paper"], published)
-    results = figures(table_rows(cells, study), paper)
+    rows = table_rows(cells, study)
+    results = figures(rows, paper)
     notes, tables = [LEGEND, *missing_notes(cells), *subset_notes(results)], study_tables(results, paper)
     if results:
         write_text(folder / "table.csv", csv_text([Figure._fields, *results]))
-        if differences := changes(cells, paper):
+        if differences := changes(rows, paper):
             tables += change_tables(differences, _labels(list(dict.fromkeys(row.metric for row in differences))))
             notes += [" ".join(filter(None, (TEST, paper["significance"])))]
             write_text(folder / "changes.csv", csv_text([Change._fields, *differences]))
@@ -98,7 +100,10 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
             order, ``encoders`` by our name, ``other_encoders``, and ``averages`` and ``gaps`` of ``derived_metrics``.
     """
     results = []
-    for encoder, objective in dict.fromkeys((cell["encoder"], cell["objective"]) for cell in cells):
+    # The paper's rows of other models come after the cells of each encoder.
+    keys = [(cell["encoder"], cell["objective"]) for cell in cells]
+    keys += [(cell["encoder"], name) for cell in cells for name in paper.get("unmeasured", {})]
+    for encoder, objective in dict.fromkeys(keys):
         measured = [
             cell["metrics"]
             for cell in cells
@@ -187,8 +192,10 @@ def study_tables(results: Sequence[Figure], paper: Mapping[str, Any]) -> list[Ta
         for metric in (metric for metric in metrics if metric in measured or not measured):
             figures = [by_cell[metric, objective] for objective in objectives]
             texts = zip(*map(_texts, figures), strict=True)
-            columns = zip(("paper", "ours", "diff."), (list(map(Cell, column)) for column in texts), strict=True)
-            groups.append(figure_columns(labels[metric], dict(columns)))
+            columns = {name: list(map(Cell, column)) for name, column in zip(COLUMNS, texts, strict=True)}
+            if all(figure.paper is None for figure in figures):
+                columns = {"ours": columns["ours"]}
+            groups.append(figure_columns(labels[metric], columns))
         of_vectors = f", {space} vectors" if space else ""
         heading = f"{encoder}{of_vectors}, beside the paper's {chosen[0].paper_encoder}"
         names = ["original"] if space == "original" else objectives

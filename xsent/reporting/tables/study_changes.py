@@ -39,7 +39,7 @@ def changes(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
         ]
         derived = derived_metrics(paper, paper["encoders"].get(encoder, paper["other_encoders"]))
         averages = [name for name in [*paper["metrics"], *derived.names] if is_average(name, paper)]
-        for space in ("meaning", "language"):
+        for space in (space for space in paper["spaces"] if space != "original"):
             before, after = (
                 [derived.add_to(measured_row(metrics[encoder, name, seed], space, paper)) for seed in seeds]
                 for name in (baseline, objective)
@@ -65,7 +65,7 @@ def change_tables(results: Sequence[Change], labels: Mapping[str, str]) -> list[
     tables = []
     for encoder in dict.fromkeys(change.encoder for change in results):
         chosen = {
-            (f"{change.objective} - {change.baseline}, {change.space}", change.metric): change
+            (", ".join(filter(None, (f"{change.objective} - {change.baseline}", change.space))), change.metric): change
             for change in results
             if change.encoder == encoder
         }

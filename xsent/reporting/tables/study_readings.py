@@ -1,6 +1,6 @@
 """Readings of a study's cells as rows of its table, and figures of the test sets' config beside them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, pvariance
 from typing import Any
 
@@ -22,6 +22,8 @@ def table_rows(cells: Sequence[Cell], study: Mapping[str, Any]) -> list[Cell]:
             values of ``setting`` (``over_settings``).
     """
     rows = list(cells)
+    if study.get("paper", {}).get("spaces") == [""]:
+        rows = [_without_space(cell) for cell in rows]
     if study.get("summary") is not None:
         return over_settings(rows, study["summary"])
     if study.get("readings"):
@@ -29,7 +31,7 @@ def table_rows(cells: Sequence[Cell], study: Mapping[str, Any]) -> list[Cell]:
         # A row without the objective in its name is the same for all objectives.
         rows = list({(row["encoder"], row["objective"], row["seed"]): row for row in readings}.values())
     if study.get("untrained") is not None:
-        rows += _untrained(cells, study["untrained"])
+        rows += _untrained(map(_without_space, cells), study["untrained"])
     return rows
 
 
@@ -53,13 +55,25 @@ def _with_prefix(metrics: Mapping[str, float], prefix: str) -> dict[str, float]:
     return {**metrics, **chosen}
 
 
-def _untrained(cells: Sequence[Cell], label: str) -> list[Cell]:
+def _without_space(cell: Cell) -> Cell:
+    """The cell with metrics of an encoder without heads named as those of a judge, which is in no space."""
+    named = {
+        part: {name.replace("/original/", "/", 1): value for name, value in cell[part].items()}
+        for part in ("metrics", "untrained")
+        if part in cell
+    }
+    return {**cell, **named}
+
+
+def _untrained(cells: Iterable[Cell], label: str) -> list[Cell]:
     """A row for each encoder before training."""
-    first = {cell["encoder"]: cell for cell in reversed(cells) if "untrained" in cell}
+    first: dict[str, Cell] = {}
+    for cell in cells:
+        if "untrained" in cell:
+            first.setdefault(cell["encoder"], cell)
     rows: list[Cell] = []
     for encoder, cell in first.items():
-        metrics = {name.replace("/original/", "/", 1): value for name, value in cell["untrained"].items()}
-        metrics = _with_prefix(metrics, CALIBRATED)
+        metrics = _with_prefix(cell["untrained"], CALIBRATED)
         rows.append({"encoder": encoder, "objective": label, "seed": cell["seed"], "metrics": metrics})
     return rows
 
@@ -93,7 +107,8 @@ def printed_table(paper: Mapping[str, Any], published: Sequence[Mapping[str, Any
 
     Args:
         paper: of the study; without ``table`` it has them itself. ``table`` is text of the titles of the tables,
-            ``rows`` the paper's row by the name of ours, ``added`` metrics that the paper has not.
+            ``rows`` the paper's row by the name of ours, ``unmeasured`` that of rows without any of ours (it may be
+            missing), ``added`` metrics that the paper has not.
         published: tables with ``title``, ``columns``, ``rows`` and maybe ``ours``, as in ``published_tables``. If the
             paper's rows are readings of one model, ``study.readings`` has their prefixes.
 
@@ -104,12 +119,11 @@ def printed_table(paper: Mapping[str, Any], published: Sequence[Mapping[str, Any
         return dict(paper)
     tables = [table for table in published if paper["table"] in table["title"]]
     columns = [(table, header) for table in tables for header, metric in table["columns"].items() if metric]
-    if not tables or not all(any(row in table["rows"] for table in tables) for row in paper["rows"].values()):
-        raise ValueError(
-            f"study.paper: no tables with title {paper['table']!r} and rows {list(paper['rows'].values())}"
-        )
+    rows = {**paper["rows"], **paper.get("unmeasured", {})}
+    if not tables or not all(any(row in table["rows"] for table in tables) for row in rows.values()):
+        raise ValueError(f"study.paper: no tables with title {paper['table']!r} and rows {list(rows.values())}")
     values = {}
-    for name, row in paper["rows"].items():
+    for name, row in rows.items():
         texts = [str(table["rows"].get(row, {}).get(header, "")) for table, header in columns]
         values[name] = {"": [*map(printed_number, texts), *(None for _ in paper["added"])]}
     metrics = [*(table["columns"][header] for table, header in columns), *paper["added"]]
