@@ -75,7 +75,7 @@ def verdict_of(page: Path) -> str:
             "Better. test tatoeba accuracy: meaning vectors 100.00, original vectors 0.00; difference +100.00",
         ),
         ("1" * 40, "0" * 40, "Worse."),
-        ("01" * 20, "10" * 20, "No clear difference."),
+        ("01" * 20, "10" * 20, "Within noise."),
     ],
 )
 def test_the_verdict_comes_first_and_has_an_interval(original: str, meaning: str, verdict: str, tmp_path: Path) -> None:

@@ -14,15 +14,17 @@ from xsent.reporting.pages.page import COMPARISON, Section, macro, write_page
 from xsent.reporting.pages.points import pictures_section
 from xsent.reporting.pages.run_folder import RunFiles, flatten, read_run
 from xsent.reporting.pages.run_report import headline, overview
+from xsent.reporting.pages.seeds import Figures, figures_of, group_seeds
 from xsent.reporting.pages.verdict import (
     Change,
-    Figures,
     change_between,
     direction_word,
     main_metrics,
     signed,
-    test_items,
     verdict,
+    verdict_note,
+    verdict_table,
+    with_gaps,
 )
 from xsent.reporting.tables.results import result_cells, value_cell
 from xsent.reporting.tables.table import Cell, Row, Table, terminal_table, text_row
@@ -95,7 +97,10 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
         "every": every._replace(rows=every.rows[:MAX_ROWS]) if on_screen.total < every.total else None,
         "has_marks": any(figure.mark for compared in metrics for figure in compared.runs),
     }
-    changes = _changes(runs)
+    groups = group_seeds(runs, {name: _comparable(run.config) for name, run in runs.items()})
+    sides = [figures_of(name, of_group) for name, of_group in groups.items()]
+    changes = _changes(sides, list(groups.values()))
+    over_seeds = seeds_table(sides) if any(side.by_seed for side in sides) else None
     overviews = {name: overview(run) for name, run in runs.items()}
     sections = [
         Section("differences", "What differs", "differences", {"tables": _difference_tables(runs)}),
@@ -111,14 +116,19 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
         summary=macro(
             "compared_runs",
             verdict(changes),
+            over_seeds,
             [(name, headline(run), run.finished) for name, run in runs.items()],
         ),
         sections=sections,
     )
     if console is not None:
-        for change in changes:
-            console.print(f"{change.judgement}. {change.sentence}", markup=False, highlight=False)
-        console.print(terminal_table(on_screen.header, on_screen.rows))
+        if changes:
+            table = verdict_table(changes)
+            console.print(terminal_table(table.header, table.rows), verdict_note(changes), sep="\n", highlight=False)
+        if over_seeds is not None:
+            console.print(over_seeds.label, terminal_table(over_seeds.header, over_seeds.rows), sep="\n")
+        else:
+            console.print(terminal_table(on_screen.header, on_screen.rows))
     return out
 
 
@@ -169,17 +179,28 @@ def _title(runs: Mapping[str, RunFiles]) -> str:
     return f"{names}: {headlines.pop()}" if len(headlines) == 1 else f"{names} compared"
 
 
-def _changes(runs: Mapping[str, RunFiles]) -> list[Change]:
-    """Changes of the main figures from the first run to each of the others."""
-    (first_name, first), *others = runs.items()
-    figures = Figures(first_name, first.metrics, first.outcomes)
+def _changes(sides: Sequence[Figures], groups: Sequence[Sequence[RunFiles]]) -> list[Change]:
+    """Changes of the main figures from the first run, or runs of several seeds, to each of the others."""
+    baseline, *others = sides
     changes = []
-    for metric in main_metrics(first.metrics):
-        for name, run in others:
-            reason = incomparable(run, first, metric.split("/")[1])
-            second = Figures(name, run.metrics, run.outcomes)
-            changes.append(change_between(metric, figures, second, items=test_items(first, metric), reason=reason))
+    for metric in with_gaps(main_metrics(baseline.metrics), baseline.metrics):
+        for figures, runs in zip(others, groups[1:], strict=True):
+            reasons = (incomparable(run, groups[0][0], metric.split("/")[1]) for run in runs)
+            changes.append(change_between(metric, baseline, figures, reason=next(filter(None, reasons), "")))
     return [change for change in changes if change is not None]
+
+
+def seeds_table(sides: Sequence[Figures]) -> Table:
+    """Mean and standard deviation of every figure of the first runs that a terminal shows."""
+    first, *others = sides
+    metrics = [cell.metric for cell in result_cells(first.metrics, {})]
+    rows = []
+    for metric in with_gaps(metrics, first.metrics):
+        name = metric.partition("/")[2].replace("/", " ")
+        texts = (side.text(metric) if metric in side.metrics else "" for side in (first, *others))
+        rows.append(text_row([name, *texts], bold="/mean/" in metric))
+    label = "Mean ± standard deviation over n seeds"
+    return Table(label, ["metric", *(side.heading for side in sides)], rows, len(rows), "each run's results.csv")
 
 
 def _difference_tables(runs: Mapping[str, RunFiles]) -> list[Table]:
