@@ -8,6 +8,8 @@ import pytest
 from tests.helpers import config
 from tests.reporting.pages.helpers import FIGURES, run_folder
 from xsent.cli import main
+from xsent.evaluation.statistics.items import Items
+from xsent.reporting.outcomes import OUTCOMES, outcomes_text
 from xsent.reporting.pages import write_report
 from xsent.reporting.pages.comparison import (
     compare_metrics,
@@ -166,3 +168,65 @@ def test_what_is_no_page_of_ours_stays_and_nothing_is_written_on_an_error(
         assert not new.exists()
     assert main(["compare", *runs, "-o", str(tmp_path)]) == 1
     assert "found a folder" in caplog.text
+
+
+def scored(folder: Path, right: str, **options: Any) -> Path:
+    """Run whose test items are right or wrong, with the same margin gap for all of them."""
+    items = {"accuracy": Items.percentage([digit == "1" for digit in right])}
+    items["margin_gap"] = Items.of("mean", [0.25] * len(right))
+    outcomes = {f"tatoeba/original/mean/{kind}": of_kind for kind, of_kind in items.items()}
+    metrics = {f"test/{name}": of_metric.value() for name, of_metric in outcomes.items()}
+    run_folder(folder, metrics=metrics, **options)
+    (folder / OUTCOMES).write_text(outcomes_text({}, outcomes))
+    return folder
+
+
+def printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *folders: Path) -> list[str]:
+    """Rows of the tables that the command prints, without lines."""
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["compare", *map(str, folders), "-o", str(folders[0].parent / "page.html")]) == 0
+    return [" ".join(line.replace("│", " ").split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_difference_has_an_interval_a_p_of_mcnemar_and_noise_is_called_noise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = scored(tmp_path / "one", "0" * 8 + "1" * 92)
+    lines = printed(capsys, monkeypatch, first, scored(tmp_path / "two", "1" * 100, config={"lr": 2}))
+    (row,) = [line for line in lines if line.startswith("test tatoeba accuracy 92.00 100.00 +8.00")]
+    assert row.endswith("0.008 100 better")  # 8 items became right, none wrong: 2 / 2^8
+    (gap,) = [line for line in lines if line.startswith("test tatoeba margin_gap 0.2500 0.2500 +0.0000")]
+    assert gap.endswith("within noise")
+    # Two became right and one wrong.
+    third = scored(tmp_path / "three", "110" + "0" * 5 + "1" * 91 + "0", config={"lr": 3})
+    lines = printed(capsys, monkeypatch, first, third)
+    (row,) = [line for line in lines if line.startswith("test tatoeba accuracy 92.00 93.00 +1.00")]
+    assert row.endswith("1.000 100 within noise")
+    assert "within noise" in (tmp_path / "page.html").read_text()
+
+
+def test_runs_that_differ_by_seed_are_one_column_with_mean_deviation_and_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hits = {1: 60, 2: 62, 3: 64}
+
+    def of_seeds(name: str, gain: int) -> list[Path]:
+        digits = {seed: "1" * (count + gain) + "0" * (100 - count - gain) for seed, count in hits.items()}
+        configs = {seed: {"seed": seed, "lr": name} for seed in hits}
+        return [scored(tmp_path / f"{name}-seed{seed}", digits[seed], config=configs[seed]) for seed in hits]
+
+    base, other = of_seeds("base", 0), of_seeds("other", 10)
+    lines = printed(capsys, monkeypatch, *base, *other)
+    (row,) = [line for line in lines if line.startswith("test tatoeba accuracy")]
+    # The difference is 10 with each seed: the limit of the t-test.
+    assert row.startswith("test tatoeba accuracy 62.00 ± 2.00 72.00 ± 2.00 +10.00")
+    assert row.endswith("<0.001 3 × 100 better")
+    assert any("base (n = 3)" in line for line in lines)
+    (row,) = [line for line in lines if line.startswith("tatoeba original mean accuracy")]
+    assert row.endswith("62.00 ± 2.00 72.00 ± 2.00")
+    # Of one setting there is no difference, only its spread; the same seed twice is no group.
+    lines = printed(capsys, monkeypatch, *base)
+    assert "tatoeba original mean accuracy 62.00 ± 2.00" in lines
+    again = scored(tmp_path / "again", "1" * 100, config={"seed": 1, "lr": "base"})
+    lines = printed(capsys, monkeypatch, base[0], again)
+    assert any(line.startswith("test tatoeba accuracy 60.00 100.00") for line in lines)

@@ -39,7 +39,7 @@ def test_ours_is_the_mean_of_the_seeds_beside_the_paper() -> None:
     assert meaning.ours == 92.0
     assert math.isclose(meaning.deviation or 0, math.sqrt(8))  # of 90 and 94: sqrt((4 + 4) / 1)
     assert meaning.paper == 97.0
-    assert "| meat | 97.00 | 92.00 ± 2.83 | -5.00 |" in markdown(results)
+    assert "| meat (n = 2) | 97.00 | 92.00 ± 2.83 | -5.00 |" in markdown(results)
 
 
 def test_an_encoder_stands_beside_the_one_that_the_paper_says_or_alone() -> None:

@@ -51,7 +51,9 @@ def figures_of(name: str, runs: Sequence[RunFiles]) -> Figures:
 
 
 def group_seeds(runs: Mapping[str, RunFiles], configs: Mapping[str, Mapping[str, object]]) -> dict[str, list[RunFiles]]:
-    """Runs by group; those with different seeds and otherwise equal configs are one, named by what their names share.
+    """Runs by group; finished ones with different seeds and otherwise equal configs and test sets are one group.
+
+    A group is named by what the names of its runs share.
 
     Args:
         runs: by name.
@@ -64,9 +66,10 @@ def group_seeds(runs: Mapping[str, RunFiles], configs: Mapping[str, Mapping[str,
             key: None if key.rpartition(".")[2] == "seed" and value == seed else value
             for key, value in configs[name].items()
         }
-        group = groups.setdefault(repr(settings), {})
-        if seed in [member.config.get("seed") for member in group.values()] or not (run.finished and settings):
-            group = groups.setdefault(name, {})  # the same seed again, or nothing to compare
+        group = groups.setdefault(repr((settings, run.about.get("test_sets"))), {})
+        seeds = [member.config["seed"] for member in group.values()]
+        if not run.finished or not isinstance(seed, int) or seed in seeds:
+            group = groups.setdefault(name, {})
         group[name] = run
     return {_shared_name(list(group)): list(group.values()) for group in groups.values()}
 

@@ -160,12 +160,17 @@ def change_between(
 
 
 def run_changes(run: RunFiles) -> list[Change]:
-    """Changes of a run's main figures: of the meaning vectors from the original ones, or else from before training."""
+    """Changes of a run's main figures: of the meaning vectors from the original ones, or else from before training, or
+    else of a student from its teacher."""
     changes = []
     for metric in with_gaps(main_metrics(run.metrics), run.metrics):
         original = metric.replace("/meaning/", "/original/")
+        start, _, kind = metric.rpartition("/")
         if original != metric:
             first, second = Figures("original vectors", run.metrics, run.outcomes), "meaning vectors"
+        elif metric not in run.before and f"{start}/teacher_{kind}" in run.metrics:
+            original = f"{start}/teacher_{kind}"
+            first, second = Figures("teacher", run.metrics, run.outcomes), "student"
         else:
             first, second = Figures("before training", run.before, run.outcomes_before), "after training"
         after = Figures(second, run.metrics, run.outcomes)

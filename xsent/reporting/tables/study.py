@@ -25,7 +25,7 @@ from xsent.reporting.tables.table import (
 log = logging.getLogger(__name__)
 
 LEGEND = (
-    "The paper's figure, ours and the difference; ± is the standard deviation over seeds. Where some of a table's"
+    "The paper's figure, ours and the difference; ± is the standard deviation over n seeds. Where some of a table's"
     " items were not measured, the paper's average is that of the same items, and it says how many."
 )
 COLUMNS = ("paper", "ours", "diff.")
@@ -198,7 +198,9 @@ def study_tables(results: Sequence[Figure], paper: Mapping[str, Any]) -> list[Ta
             groups.append(figure_columns(labels[metric], columns))
         of_vectors = f", {space} vectors" if space else ""
         heading = f"{encoder}{of_vectors}, beside the paper's {chosen[0].paper_encoder}"
-        names = ["original"] if space == "original" else objectives
+        seeds = {name: max(figure.seeds for figure in chosen if figure.objective == name) for name in objectives}
+        names = [f"{name} (n = {seeds[name]})" if seeds[name] > 1 else name for name in objectives]
+        names = ["original"] if space == "original" else names
         tables += column_tables(heading, names, groups, source="table.csv")
     return tables
 
