@@ -85,7 +85,7 @@ CHOICES = [
         " ".join(["recipe=labse", *(f"{group}={option}" for group, option in zip(GROUPS, row, strict=True) if option)])
         for row in zip_longest(*map(options, GROUPS))
     ),
-    *(f"recipe={recipe}" for recipe in options("recipe")),
+    *(f"recipe={recipe} debug=smoke" for recipe in options("recipe")),
     *(f"recipe={group.split('/')[1]} {group}={option}" for group in RECIPE_GROUPS for option in options(group)),
     *(f"recipe=paraphrase data={name}" for name in ("labelled", "msrp", "pawsx", "pawsx_dev")),
     *(f"recipe=rolaser evaluator={name}" for name in ("ugc", "ugc_heldout", "ugc_languages", "ugc_mteb")),

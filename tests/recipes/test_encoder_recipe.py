@@ -1,5 +1,6 @@
-"""Training with LoRA: what a checkpoint holds, the saved encoder, another base model."""
+"""Frozen layers in training. Training with LoRA: what a checkpoint holds, the saved encoder, another base model."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,24 @@ def test_an_encoder_without_a_transformer_is_named_before_data_are_read(tmp_path
     options = toy_overrides(tmp_path / "no such folder", "recipe=labse", "encoder=static", "recipe.lora.rank=2")
     with pytest.raises(ValueError, match=r"recipe\.lora\.rank=2: encoder static is no transformer"):
         train(config("train", tmp_path, *options))
+
+
+def test_frozen_layers_train_in_evaluation_mode_and_nobody_warns_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: dict[str, bool] = {}
+    step = LabseRecipe.training_step
+
+    def training_step(recipe: LabseRecipe, batch: Any, batch_idx: int) -> torch.Tensor:
+        modes.update((name, module.training) for name, module in recipe.encoder.named_modules())
+        return step(recipe, batch, batch_idx)
+
+    monkeypatch.setattr(LabseRecipe, "training_step", training_step)
+    encoder = ["encoder=mbert", f"encoder.path={toy_bert(tmp_path / 'bert')}", "encoder.max_length=null"]
+    options = ["recipe=labse", "recipe.freeze.layers=1", "trainer.max_steps=1", "evaluator=none", *encoder]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*eval mode.*")
+        train(config("train", tmp_path, *toy_overrides(toy_bitext(tmp_path / "data", pairs=60)), *options))
+    layers = "transformer.encoder.layer."
+    assert not any(is_on for name, is_on in modes.items() if name.startswith((layers + "0", "transformer.embeddings")))
+    assert all(is_on for name, is_on in modes.items() if name.startswith(layers + "1"))

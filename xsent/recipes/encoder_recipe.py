@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from xsent.batch import Tokens
 from xsent.data.stores.embeddings import EmbeddingStore
@@ -84,7 +84,12 @@ class EncoderRecipe(SentenceRecipe[D]):
 
     def on_fit_start(self) -> None:
         super().on_fit_start()
-        # Lightning keeps the mode of a loaded encoder, evaluation, which has no dropout.
+        # Lightning keeps the mode of a loaded encoder, evaluation, which has no dropout. Frozen modules are set to
+        # evaluation after its check that no module is left in that mode by mistake.
+        nn.Module.train(self.encoder)
+
+    def on_train_start(self) -> None:
+        super().on_train_start()
         self.encoder.train()
 
     # ---- checkpoints

@@ -31,6 +31,7 @@ OPTIONS: dict[str, Any] = {
 OPTIONS |= {
     "max_pairs_per_language": None,
     "max_pairs": None,
+    "max_lines": None,
     "temperature": 1.0,
     "shares": None,
     "epoch_pairs": None,

@@ -23,6 +23,8 @@ OPTIONS: dict[str, Any] = {
     "items": "pairs",
     "source_lang": "eng",
     "target_lang": "fra",
+    "max_lines": None,
+    "max_pairs": None,
 }
 OPTIONS |= {"train_seeds": 6, "valid_seeds": 2, "test_seeds": 2, "global_batch_size": 4, "num_workers": 0, "seed": 1}
 
@@ -243,3 +245,11 @@ def test_a_file_among_several_with_too_few_seeds_is_named(tmp_path: Path) -> Non
     files = [str(write(tmp_path / name, seeds=seeds)) for name, seeds in (("a.jsonl", 4), ("b.jsonl", 12))]
     with pytest.raises(ValueError, match=r"a\.jsonl: 4 seeds with a divergence"):
         DivergenceData(root=files, **OPTIONS).read()
+
+
+@pytest.mark.parametrize("cap", [{"max_pairs": 40}, {"max_lines": 200}])
+def test_a_cap_shrinks_the_splits_in_proportion_to_half_of_the_seeds(tmp_path: Path, cap: dict[str, int]) -> None:
+    # 100 seeds of five lines; the cap leaves 40, of which 20 are shared out as 60 : 20 : 20.
+    capped = data(write(tmp_path / "d.jsonl", seeds=100), train_seeds=60, valid_seeds=20, test_seeds=20, **cap)
+    assert capped.sizes == {"train": 12, "valid": 4, "test": 4}
+    assert len(capped.spare_seeds()) == 20

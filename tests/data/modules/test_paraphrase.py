@@ -33,7 +33,7 @@ OPTIONS: dict[str, Any] = {
     "train_kinds": "all",
     "cache_dir": "unused",
 }
-OPTIONS |= {"form": "ranking", "own_negatives": 1, "unpaired": "self", "max_pairs": None}
+OPTIONS |= {"form": "ranking", "own_negatives": 1, "unpaired": "self", "max_pairs": None, "max_lines": None}
 OPTIONS |= {"valid_share": 0.1, "test_share": 0.2, "global_batch_size": 8, "seed": 1, "strict": False}
 LANGUAGES = ("eng", "deu", "fra")
 

@@ -46,6 +46,7 @@ class TrainingData(pl.LightningDataModule, ABC):
     # `field()`, since Lightning's class attribute would be the default.
     name: str = field()  # for messages and metrics
     global_batch_size: int  # rows per training step over all devices
+    max_lines: int | None  # to read of each file, for a quick trial; None: all
     seed: int  # of the training order and everything else drawn
     strict: bool = field(init=False, default=True)  # stop at the first unusable line instead of recording it
     num_workers: int = field(init=False, default=0)  # processes that load batches; 0 loads in the training process
@@ -58,7 +59,9 @@ class TrainingData(pl.LightningDataModule, ABC):
         super().__init__()
         check_integer("data.global_batch_size", self.global_batch_size, minimum=1)
         check_integer("data.num_workers", self.num_workers, minimum=0)
-        self.ledger = RejectLedger(strict=self.strict)
+        if self.max_lines is not None:
+            check_integer("data.max_lines", self.max_lines, minimum=1)
+        self.ledger = RejectLedger(strict=self.strict, max_lines=self.max_lines)
 
     @abstractmethod
     def read(self) -> None:

@@ -46,6 +46,8 @@ class DivergenceData(TrainingData):
     each an item; ``independent``: seeds, and as many divergences of each kind from seeds that are in no split.
     Differs from the released code: it draws from all seeds, so that most divergences are of the same seeds.
 
+    With ``max_lines`` or ``max_pairs`` the splits shrink in proportion, to half of the seeds that a file then has.
+
     An item of ``pairs`` is two pairs of sentences in ``global_batch_size``.
 
     Source:
@@ -55,6 +57,7 @@ class DivergenceData(TrainingData):
     description = "divergences of seed pairs"
     choice = "data=divergences data.root=divergences.jsonl"
 
+    max_pairs: int | None  # maximum number of seeds of each file, the first; None is no cap
     root: str | Sequence[str]  # JSONL of seeds and their divergences (`xsent.text.divergences.json_format`), or several
     kinds: Sequence[str]  # divergences that are used
     sampling: str
@@ -127,18 +130,22 @@ class DivergenceData(TrainingData):
         files: list[list[list[Divergence]]] = []
         sentences: set[tuple[str, ...]] = set()
         needed = sum(self.sizes.values())
+        is_capped = self.max_lines is not None or self.max_pairs is not None
         for path in self.paths:
             # Split before data.kinds is applied: it changes what is trained on, not which seeds are held out.
             groups = [
                 group
-                for group in read_seed_groups(path)
+                for group in read_seed_groups(path, self.max_lines)
                 if len(group) > 1 and sentences.isdisjoint((group[0].source, group[0].target))
-            ]
-            if len(groups) < needed:
+            ][: self.max_pairs]
+            if len(groups) < needed and not is_capped:
                 options = ", ".join(f"data.{split}_seeds={size}" for split, size in self.sizes.items())
                 raise ValueError(f"{path}: {len(groups)} seeds with a divergence; {options} need {needed}")
             files.append(groups)
             sentences.update(side for group in groups for side in (group[0].source, group[0].target))
+        if is_capped:
+            share = min(1.0, min(map(len, files)) / 2 / needed)
+            self.sizes = {split: int(size * share) for split, size in self.sizes.items()}
         return files
 
     def digest(self) -> str:

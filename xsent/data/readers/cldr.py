@@ -19,7 +19,7 @@ def read_cldr(ledger: RejectLedger, root: str | None) -> Iterator[SentencePair]:
     """Pair the English name of each emoji with its name in each other language.
 
     Emoji with a skin tone are left out, because their names differ by the tone alone, and so are incomplete
-    spellings of an emoji. Line numbers count the package's emoji.
+    spellings of an emoji. Line numbers count the package's emoji, of which a limited ledger reads the first.
 
     Raises:
         ValueError: ``root`` is not None.
@@ -29,7 +29,7 @@ def read_cldr(ledger: RejectLedger, root: str | None) -> Iterator[SentencePair]:
     emoji.config.load_language()
     name = f"emoji {metadata.version('emoji')}"
     fully_qualified = emoji.STATUS["fully_qualified"]
-    for number, (symbol, entry) in enumerate(emoji.EMOJI_DATA.items(), start=1):
+    for number, (symbol, entry) in enumerate(ledger.limited(emoji.EMOJI_DATA.items()), start=1):
         if entry["status"] != fully_qualified or any(ord(char) in SKIN_TONES for char in symbol):
             continue
         source = _words(entry["en"])

@@ -87,8 +87,8 @@ def read_dev_divergences(path: str, seeds: int) -> DivergenceSet:
     return divergence_set(records, name="dev")
 
 
-def read_seed_groups(path: str) -> Iterator[list[Divergence]]:
-    """Yield each seed followed by its divergences, in file order.
+def read_seed_groups(path: str, max_lines: int | None = None) -> Iterator[list[Divergence]]:
+    """Yield each seed followed by its divergences, in file order; of the first lines, or of all.
 
     Raises:
         FileNotFoundError: no such file.
@@ -97,7 +97,7 @@ def read_seed_groups(path: str) -> Iterator[list[Divergence]]:
     """
     group: list[Divergence] = []
     seeds: set[str] = set()
-    for number, line in enumerate(read_lines(Path(path)), start=1):
+    for number, line in enumerate(read_lines(Path(path))[:max_lines], start=1):
         record = from_json(line, f"{path}:{number}")
         if record.kind == SEED:
             if record.seed in seeds:

@@ -103,7 +103,7 @@ def read_rows(
     Raises:
         ValueError: another header, or a line with another number of columns; ``hint`` follows if it has two.
     """
-    lines = read_lines(path)
+    lines = list(ledger.limited(read_lines(path)))
     ledger.count(str(path), len(lines))
     if header is not None and (not lines or lines[0].split("\t") != header):
         raise ValueError(f"{path}:1: expected the header {' '.join(header)!r}, found {(lines or [''])[0][:80]!r}")

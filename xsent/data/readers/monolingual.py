@@ -48,7 +48,7 @@ def read_sentences(
         if not path.stat().st_size:
             raise ValueError(f"{name}:1: expected a sentence, found an empty file")
         with open_bytes(path) as file:
-            for number, line in numbered_lines(file, name, ledger):
+            for number, line in numbered_lines(ledger.limited(file), name, ledger):
                 columns = line.split("\t")
                 if len(columns) <= column:
                     ledger.add(name, number, f"expected at least {column + 1} columns", f"{len(columns)} columns")

@@ -216,9 +216,9 @@ def _aligned(
 ) -> Iterator[SentencePair]:
     source_lang, target_lang = to_iso639_3(match["source"]), to_iso639_3(match["target"])
     start = ledger.lines
-    sources = dict(numbered_lines(source, str(path), ledger))
+    sources = dict(numbered_lines(ledger.limited(source), str(path), ledger))
     middle = ledger.lines
-    targets = dict(numbered_lines(target, str(target_path), ledger))
+    targets = dict(numbered_lines(ledger.limited(target), str(target_path), ledger))
     # The ledger counts the lines, since a broken last line is in neither dict.
     check_aligned(path, middle - start, target_path, ledger.lines - middle)
     for number in sorted(sources.keys() & targets.keys()):
@@ -233,7 +233,7 @@ def _records(
     columns: Columns,
     codes: Sequence[str | None],
 ) -> Iterator[SentencePair]:
-    for number, record in enumerate(records, start=1):
+    for number, record in enumerate(ledger.limited(records), start=1):
         ledger.count(name, 1)
         cells = record_cells(record, columns)
         if cells is None:

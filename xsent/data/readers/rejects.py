@@ -2,13 +2,17 @@
 
 import logging
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from xsent.files.atomic import write_text
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Reject(NamedTuple):
@@ -22,13 +26,18 @@ class Reject(NamedTuple):
 
 @dataclass(kw_only=True)
 class RejectLedger:
-    """Collects the rejected lines of one reading."""
+    """Collects the rejected lines of one reading, of whole files or of their beginning."""
 
     strict: bool  # raise an error at the first reject instead
+    max_lines: int | None = None  # to read of each file; None: all
     rejects: list[Reject] = field(init=False, default_factory=list)
     lines: int = field(init=False, default=0)  # all lines read, good and bad; the line reader counts them
     files: dict[str, int] = field(init=False, default_factory=dict)  # lines of each file
     _path: Path | None = field(init=False, default=None)
+
+    def limited(self, lines: Iterable[T]) -> Iterator[T]:
+        """The lines of a file that are to be read."""
+        return islice(lines, self.max_lines)
 
     def add(self, file: str, line: int, reason: str, found: str) -> None:
         """Record a reject.

@@ -51,13 +51,14 @@ def read_table(ledger: RejectLedger, path: Path, columns: Columns, *, suffix: st
     start = ledger.lines
     with open_bytes(path) as file:
         if suffix == ".jsonl":
-            yield from _read_records(ledger, str(path), numbered_lines(file, str(path), ledger), columns)
+            yield from _read_records(ledger, str(path), numbered_lines(ledger.limited(file), str(path), ledger), columns)
         else:
             split = _csv_rows if suffix == ".csv" else _tsv_rows
-            start_of_file = list(islice(file, HEAD))
+            file_lines = ledger.limited(file)
+            start_of_file = list(islice(file_lines, HEAD))
             sample = RejectLedger(strict=False)
             head = list(split(sample, str(path), numbered_lines(start_of_file, str(path), sample)))
-            lines = numbered_lines(chain(start_of_file, file), str(path), ledger)
+            lines = numbered_lines(chain(start_of_file, file_lines), str(path), ledger)
             yield from _read_rows(ledger, str(path), head, split(ledger, str(path), lines), columns)
     if ledger.lines == start:
         raise ValueError(f"{path}:1: expected a row, found an empty file")
@@ -153,6 +154,8 @@ def _csv_rows(ledger: RejectLedger, name: str, lines: Numbered) -> Iterator[Text
         except StopIteration:
             return
         except csv.Error as error:
+            if reader.line_num == ledger.max_lines:
+                return  # in the middle of a cell
             ledger.add(name, start, "broken quotes", str(error))
         else:
             yield start, cells or [""]
