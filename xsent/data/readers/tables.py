@@ -50,11 +50,11 @@ def read_table(ledger: RejectLedger, path: Path, columns: Columns, *, suffix: st
     suffix = suffix or format_of(path)
     start = ledger.lines
     with open_bytes(path) as file:
+        file_lines = ledger.limited(file)
         if suffix == ".jsonl":
-            yield from _read_records(ledger, str(path), numbered_lines(ledger.limited(file), str(path), ledger), columns)
+            yield from _read_records(ledger, str(path), numbered_lines(file_lines, str(path), ledger), columns)
         else:
             split = _csv_rows if suffix == ".csv" else _tsv_rows
-            file_lines = ledger.limited(file)
             start_of_file = list(islice(file_lines, HEAD))
             sample = RejectLedger(strict=False)
             head = list(split(sample, str(path), numbered_lines(start_of_file, str(path), sample)))
