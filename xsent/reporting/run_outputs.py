@@ -13,6 +13,7 @@ from xsent.files.strict_json import read_json_object
 from xsent.reporting.metrics import write_metrics_json
 from xsent.reporting.outcomes import OUTCOMES, outcomes_text
 from xsent.reporting.secrets import redact
+from xsent.reporting.tables.comparability import comparable_tables
 from xsent.reporting.tables.published import published_markdown, published_tables
 from xsent.reporting.tables.results import details_csv, grid, results_csv
 from xsent.reporting.tables.table import compact_table, markdown_table, terminal_table
@@ -35,8 +36,8 @@ def report_results(
 
     Args:
         scored: of the test sets.
-        config: resolved. ``expected`` has the paper's figures by metric; ``published`` has the paper's tables, which
-            are written to ``published.md`` with our rows. Secrets are masked.
+        config: resolved. ``expected`` has the paper's figures by metric; ``published`` has the paper's tables, whose
+            comparable columns are written to ``published.md`` with ours. Secrets are masked.
         about: environment, digests and how long it took; ``before`` has ``metrics`` and ``outcomes`` before training,
             and ``columns`` the headings of spaces that are not called by their names.
         show: whether to print the tables.
@@ -54,10 +55,16 @@ def report_results(
         console.print(terminal_table(header, rows))
     if scored.outcomes:
         write_text(folder / OUTCOMES, outcomes_text(before.get("outcomes", {}), scored.outcomes))
-    if tables := published_tables(config["published"], metrics):
-        write_text(folder / "published.md", "\n".join(map(published_markdown, tables)))
+    published, notes = comparable_tables(config["published"], metrics, scored.details)
+    tables = published_tables(published, metrics)
+    if tables or notes:
+        write_text(
+            folder / "published.md", "\n".join([*map(published_markdown, tables), *(f"{note}\n" for note in notes)])
+        )
         for table in tables:
             console.print("", table.label, compact_table(table), sep="\n")
+        for note in notes:
+            console.print(note, markup=False, highlight=False)
     if scored.charts:
         from xsent.reporting.plots.charts import draw_charts
 

@@ -8,6 +8,7 @@ trained again, and a killed one resumes from its last checkpoint.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import logging
@@ -218,7 +219,7 @@ class StudyReport(Callback):
         if study.get("markings") is None:
             published: Any = OmegaConf.to_container(config.published, resolve=True)
             study["paper"] = OmegaConf.to_container(config.study.paper, resolve=True)
-            results = report_study(cells, study, folder=folder, published=published)
+            results = report_study(cells, study, folder=folder, published=published, details=_details(cells))
             if results.figures:
                 write_study(results, study, folder=folder)
         else:
@@ -229,6 +230,15 @@ class StudyReport(Callback):
             names = ", ".join(f"{cell['encoder']} {cell['objective']} {cell['seed']}" for cell in failed)
             # Hydra turns other exceptions of a callback into a warning.
             raise SystemExit(f"{len(failed)} of {len(cells)} cells failed: {names}; see the log above")
+
+
+def _details(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Conditions of the first cell that was scored."""
+    folder = next((Path(cell["evaluation"]) for cell in cells if "evaluation" in cell), None)
+    if folder is None:
+        return []
+    with (folder / "details.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None:

@@ -161,6 +161,8 @@ class Translation(NamedTuple):
 class StubTranslator:
     """Reverses the words of a text, two texts per batch; records its texts and may stop after some batches."""
 
+    name = "stub"
+
     def __init__(self, *, max_length: int = 99, beams: int = 1) -> None:
         self.max_length = max_length
         self.beams = beams

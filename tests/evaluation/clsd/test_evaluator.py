@@ -29,6 +29,9 @@ class NoPivot:
     def __call__(self, sets: Sequence[Items]) -> Sequence[Items] | None:
         return None
 
+    def made_by(self, clsd: Items) -> str:
+        return "capitals"
+
 
 class English(NoPivot):
     """Pivot that writes all texts in capitals."""

@@ -25,6 +25,8 @@ UNTRANSLATED = 0.5
 class Translator(Protocol):
     """Translates texts; ``xsent.models.translation.seq2seq.Translator`` implements it."""
 
+    name: str
+
     def check(self, *, source_lang: str, target_lang: str) -> None:
         """Raise ``ValueError``, before any work, for an unknown language."""
         ...
@@ -83,7 +85,7 @@ class Pivot:
                 texts; the translator does not know a language.
         """
         if self.root is not None:
-            self._read(self.root, sets)
+            self._read(sets)
         if self._translator is not None:
             for language in self._texts_by_language(sets):
                 self._translator.check(source_lang=language, target_lang=self.language)
@@ -91,7 +93,7 @@ class Pivot:
     def __call__(self, sets: Sequence[ClsdSet]) -> list[ClsdSet] | None:
         """The sets in the pivot language, labelled with the original languages; None without files and translator."""
         if self.root is not None:
-            pivoted = self._read(self.root, sets)
+            pivoted = self._read(sets)
         elif self._translator is not None:
             pivoted = self._translate(self._translator, sets)
         else:
@@ -106,17 +108,28 @@ class Pivot:
                 )
         return pivoted
 
+    def made_by(self, clsd: ClsdSet) -> str:
+        """Name of the file with a set's translations, or of the translator; empty without either."""
+        if self.root is not None:
+            return self._files([clsd.name])[clsd.name].name
+        return "" if self._translator is None else str(self._translator.name)
+
     # ---- translated files
 
-    def _read(self, root: str, sets: Sequence[ClsdSet]) -> list[ClsdSet]:
-        files = find_corpora(Path(root), translated=True)
-        names = list(dict.fromkeys(clsd.name for clsd in sets))
-        if len(names) == 1 and Path(root).is_file():
+    def _files(self, names: Sequence[str]) -> dict[str, Path]:
+        """Translated files by name of the corpus."""
+        root = Path(str(self.root))
+        files = find_corpora(root, translated=True)
+        if len(names) == 1 and root.is_file():
             files = dict(zip(names, files.values(), strict=True))  # a single file may have any name
         if missing := [name for name in names if name not in files]:
             raise FileNotFoundError(
                 f"{root}: expected translated files of {', '.join(missing)}, found {', '.join(files)}"
             )
+        return files
+
+    def _read(self, sets: Sequence[ClsdSet]) -> list[ClsdSet]:
+        files = self._files(names := list(dict.fromkeys(clsd.name for clsd in sets)))
         rows = {name: read_checked_rows(files[name], None, distinct=False) for name in names}
         return [self._match(files[clsd.name], rows[clsd.name], clsd) for clsd in sets]
 

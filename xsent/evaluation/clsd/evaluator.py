@@ -165,10 +165,16 @@ class ClsdEvaluator(ClsdSetsEvaluator):
         return rows
 
     def _details(self, scored_set: SetScores) -> list[dict[str, object]]:
+        items = scored_set.direct.items
+        (difficulty,) = (
+            row for row in self._difficulty if (row["set"], row["language"]) == (items.name, items.target_lang)
+        )
         return [
             self.detail(
-                item_name(scored_set.direct.items),
+                item_name(items),
                 way=way,
+                translated_by="" if way == "direct" else self.pivot.made_by(items),
+                distractor_jaccard=f"{difficulty['original_jaccard_mean']:.3f}",  # with the originals
                 **scored.metrics(),
                 comparison="strict",
                 queries=len(scored.items.source),

@@ -14,6 +14,7 @@ from xsent.reporting.pages.page import RUN, Section, log_page_errors, macro, sho
 from xsent.reporting.pages.points import pictures_section
 from xsent.reporting.pages.run_folder import RunFiles, csv_rows, read_run
 from xsent.reporting.pages.verdict import main_figures, run_changes, verdict
+from xsent.reporting.tables.comparability import comparable_tables
 from xsent.reporting.tables.published import published_tables
 from xsent.reporting.tables.results import figure_cells, grid
 from xsent.reporting.tables.table import Cell, Row, Table, text_row
@@ -73,12 +74,20 @@ def _results_section(run: RunFiles) -> Section | None:
         for name, value in islice(run.metrics.items(), MAX_ROWS)
     ]
     columns = ["metric", "ours", "paper", "difference"]
+    published, notes = comparable_tables(_published_config(run), run.metrics, _detail_rows(run))
     context = {
         "grid": Table("Results", header, rows[:MAX_ROWS], len(rows), "results.csv"),
         "every": Table("Every figure", columns, every, len(run.metrics), "results.csv"),
-        "published": published_tables(_published_config(run), run.metrics),
+        "published": published_tables(published, run.metrics),
+        "incomparable": notes,
     }
     return Section("results", "Results", "results", context)
+
+
+def _detail_rows(run: RunFiles) -> list[dict[str, object]]:
+    """Rows of ``details.csv`` by field."""
+    header, rows = run.details[:1], run.details[1:]
+    return [dict(zip(header[0], row, strict=False)) for row in rows]
 
 
 def _published_config(run: RunFiles) -> list[Mapping[str, Any]]:

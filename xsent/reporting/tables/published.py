@@ -28,6 +28,12 @@ def published_tables(config: Sequence[Mapping[str, Any]], metrics: Mapping[str, 
     return [filled for table in config for filled in _filled(table, metrics)]
 
 
+def measured_columns(table: Mapping[str, Any], metrics: Mapping[str, float]) -> list[str]:
+    """Headers of a table's columns that we measured; arguments as in ``published_tables``."""
+    prefixes = table.get("ours", SINGLE)
+    return [header for header, metric in table["columns"].items() if metric and _ours(metric, prefixes, metrics)]
+
+
 def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> list[Table]:
     printed: Mapping[str, Mapping[str, object]] = table["rows"]
     columns: Mapping[str, str | None] = table["columns"]

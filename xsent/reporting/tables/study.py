@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from xsent.files.atomic import write_text
+from xsent.reporting.tables.comparability import Details
 from xsent.reporting.tables.study_changes import Change, change_tables, changes
-from xsent.reporting.tables.study_readings import printed_table, table_rows
+from xsent.reporting.tables.study_readings import compared, printed_table, table_rows
 from xsent.reporting.tables.study_rows import Derived, averaged_items, derived_metrics, is_average, measured_row
 from xsent.reporting.tables.table import (
     Cell,
@@ -62,6 +63,7 @@ def report_study(
     *,
     folder: Path,
     published: Sequence[Mapping[str, Any]] = (),
+    details: Details = (),
 ) -> StudyResults:
     """Write ``table.csv``, ``table.md`` and ``changes.csv`` into the folder, and print the tables; returns them.
 
@@ -69,11 +71,13 @@ def report_study(
         cells: encoder, objective, seed, and metrics or an error of each cell; ``missing`` test sets.
         study: its ``title`` and ``paper``; options of ``table_rows``.
         published: the paper's tables that the config of the test sets has, for ``printed_table``.
+        details: conditions of ours, for ``compared``.
     """
-    paper = printed_table(study["paper"], published)
     rows = table_rows(cells, study)
+    paper, differences_of_test_sets = compared(printed_table(study["paper"], published), rows, details)
     results = figures(rows, paper)
-    notes, tables = [LEGEND, *missing_notes(cells), *subset_notes(results)], study_tables(results, paper)
+    notes = [LEGEND, *differences_of_test_sets, *missing_notes(cells), *subset_notes(results)]
+    tables = study_tables(results, paper)
     if results:
         write_text(folder / "table.csv", csv_text([Figure._fields, *results]))
         if differences := changes(rows, paper):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, pvariance
 from typing import Any
 
+from xsent.reporting.tables.comparability import ALL, Details, incomparable_columns, incomparable_note
 from xsent.reporting.tables.published import printed_number
 
 Cell = Mapping[str, Any]  # encoder, objective, seed, metrics or an error
@@ -127,4 +128,42 @@ def printed_table(paper: Mapping[str, Any], published: Sequence[Mapping[str, Any
         texts = [str(table["rows"].get(row, {}).get(header, "")) for table, header in columns]
         values[name] = {"": [*map(printed_number, texts), *(None for _ in paper["added"])]}
     metrics = [*(table["columns"][header] for table, header in columns), *paper["added"]]
-    return {**paper, "metrics": metrics, "values": {paper["other_encoders"]: values}}
+    conditions = [(table["columns"][header], table.get("comparable") or {}, header) for table, header in columns]
+    comparable = {
+        metric: required.get(header, required.get(ALL)) for metric, required, header in conditions if required
+    }
+    comparable = {metric: required for metric, required in comparable.items() if required is not None}
+    return {**paper, "metrics": metrics, "values": {paper["other_encoders"]: values}, "comparable": comparable}
+
+
+def compared(paper: Mapping[str, Any], cells: Sequence[Cell], details: Details) -> tuple[dict[str, Any], list[str]]:
+    """The paper without the figures that ours must not stand beside, and a line that says what differs.
+
+    Args:
+        paper: of ``printed_table``; ``comparable`` as in ``published``, with metrics as headers.
+        cells: of the study; the metrics of those that finished were measured.
+        details: rows of ``details.csv`` of one of them.
+    """
+    measured = {_metric_in(name, paper["spaces"]) for cell in cells for name in cell.get("metrics", {})}
+    metrics = [metric for metric in paper["metrics"] if metric in measured]
+    table = {"columns": {metric: metric for metric in metrics}, "comparable": paper.get("comparable")}
+    reasons = incomparable_columns(table, metrics, details)
+    values = {
+        encoder: {
+            objective: {
+                space: [
+                    None if metric in reasons else value for metric, value in zip(paper["metrics"], row, strict=True)
+                ]
+                for space, row in spaces.items()
+            }
+            for objective, spaces in rows.items()
+        }
+        for encoder, rows in paper["values"].items()
+    }
+    return {**paper, "values": values}, [incomparable_note("the paper's", reasons)] if reasons else []
+
+
+def _metric_in(metric: str, spaces: Sequence[str]) -> str:
+    """A metric without the name of its space."""
+    evaluator, *rest = metric.split("/")
+    return "/".join([evaluator, *rest[rest[0] in spaces :]])
