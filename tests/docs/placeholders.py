@@ -317,6 +317,13 @@ def pawsx(path: Path, store: Store) -> None:
             write(path / code / f"{name}.tsv", ["id\tsentence1\tsentence2\tlabel", *lines])
 
 
+@maker_of("PAWSX_DEV")
+def pawsx_dev(path: Path, store: Store) -> None:
+    for code in ("de", "en", "es", "fr", "ja", "ko", "zh"):
+        rows = labelled(120)
+        write(path / f"dev-{code}.tsv", (f"{code} {first}\t{code} {second}\t{label}" for first, second, label in rows))
+
+
 @maker_of("MSRP")
 def msrp(path: Path, store: Store) -> None:
     for part, start, end in (("train", 0, 80), ("test", 80, 110)):
