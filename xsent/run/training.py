@@ -168,6 +168,7 @@ def _train_run(config: dict[str, Any], data: TrainingData | None, stopper: RunSt
         epochs = math.ceil(recipe.batches_seen / data.steps_per_epoch)
         about |= {"epochs": epochs, "batches": recipe.batches_seen, "monitor": monitor, "best": best}
         space, heading = recipe.trained_space, "trained" if trains else "before training"
+        about |= {"parameters": sum(weight.numel() for weight in encoder.parameters())}
         about |= {"before": before, "columns": {} if space is None else {space: heading}}
         if config["save_encoder"] is not None:
             recipe.save_encoder(Path(config["save_encoder"]))

@@ -1,5 +1,6 @@
 """Report of a grid (multirun): its runs ranked by the monitored metric, and failed ones with their errors."""
 
+import csv
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,9 @@ from rich.console import Console
 
 from xsent.files.atomic import write_text
 from xsent.files.strict_json import read_json_object
+from xsent.reporting.pages.grid import write_grid_tables
 from xsent.reporting.pages.verdict import main_metrics
+from xsent.reporting.tables.grid_tables import Model, grid_tables
 from xsent.reporting.tables.results import metric_heading, same_row, value_cell
 from xsent.reporting.tables.table import markdown_table, terminal_table, text_row
 from xsent.run.main import Failure
@@ -35,6 +38,8 @@ class GridRun(NamedTuple):
     best: float | None = None
     metrics: Mapping[str, float] = {}
     columns: Mapping[str, str] = {}  # headings of spaces that are not called by their names
+    published: Sequence[Mapping[str, Any]] = ()  # tables of a paper, as of ``published_tables``
+    source: str = ""  # run or folder that was evaluated; else empty
 
 
 class GridReport(Callback):
@@ -67,6 +72,8 @@ class GridReport(Callback):
         write_text(folder / "grid.md", f"## {title}\n\n{markdown_table(header, rows)}")
         Console().print(terminal_table(header, [text_row(row) for row in rows]))
         log.info("%s; table: %s", title, folder / "grid.md")
+        if (results := grid_tables(published_of(runs), grid_models(runs))).tables:
+            log.info("the paper's tables: %s", write_grid_tables(results, title, folder))
 
 
 def read_grid(folder: Path, failed: Mapping[str, GridRun]) -> list[GridRun]:
@@ -91,7 +98,52 @@ def _read_run(folder: Path) -> GridRun:
     about = read_json_object(path)
     mode = about["config"].get("callbacks", {}).get("checkpoints", {}).get("mode", "max")
     figures = about["metrics"], about.get("columns", {})
-    return GridRun(folder, overrides, "", about.get("monitor") or "", mode, about.get("best"), *figures)
+    beside = about["config"].get("published", ()), about["config"].get("ckpt") or ""
+    return GridRun(folder, overrides, "", about.get("monitor") or "", mode, about.get("best"), *figures, *beside)
+
+
+def published_of(runs: Sequence[GridRun]) -> list[Mapping[str, Any]]:
+    """The tables of a paper that the runs have, each once."""
+    return list({table["title"]: table for run in runs for table in run.published}.values())
+
+
+def grid_models(runs: Sequence[GridRun]) -> list[Model]:
+    """What was evaluated, by its differing options but the evaluator, with the results of all its runs in a row."""
+    finished = sorted((run for run in runs if not run.error), key=lambda run: int(run.folder.name))
+    differing = {key: texts for key, texts in differing_options(finished).items() if key != "evaluator"}
+    models: dict[str, Model] = {}
+    for number, run in enumerate(finished):
+        parts = [Path(texts[number]).name if key == "ckpt" else texts[number] for key, texts in differing.items()]
+        name = ", ".join(filter(None, parts)) or Path(run.source).name or "ours"
+        of_name = models.get(name, Model(name, training_metrics(Path(run.source)) if run.source else {}, ()))
+        details = [*of_name.details, *read_rows(run.folder / "details.csv")]
+        models[name] = Model(name, {**of_name.metrics, **run.metrics}, details)
+    return list(models.values())
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Rows of a CSV file by field; none if there is no such file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def training_metrics(folder: Path) -> dict[str, float]:
+    """Facts of the training of a run folder as metrics of ``training/run``; empty for another folder."""
+    if not (folder / "metrics.json").is_file():
+        return {}
+    about = read_json_object(folder / "metrics.json")
+    facts = {"epochs": about.get("epochs"), "steps": about.get("batches"), "hours": about.get("seconds", 0) / 3600}
+    if "parameters" in about:
+        facts["million_parameters"] = about["parameters"] / 1e6
+    curves = folder / "metrics.csv"
+    values = [row for row in read_rows(curves) if row["name"] == about.get("monitor")]
+    if values:
+        choose = min if about["config"]["callbacks"]["checkpoints"]["mode"] == "min" else max
+        best = choose(values, key=lambda row: float(row["value"]))
+        facts |= {"best_epochs": int(best["epoch"]) + 1, "best_steps": int(best["step"]) + 1}
+    return {f"test/training/run/{name}": float(value) for name, value in facts.items() if value is not None}
 
 
 def grid_table(runs: Sequence[GridRun], figures: Sequence[str] | None) -> tuple[list[str], list[list[str]]]:

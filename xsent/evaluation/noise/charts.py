@@ -61,7 +61,7 @@ def step_histogram(name: str, step_counts: Mapping[str, Sequence[int]]) -> Histo
         for text, numbers in counts.items()
     ]
     edges = np.arange(-0.5, max(float(numbers.max()) for numbers in counts.values()) + 1)
-    title = f"Transformations selected per sentence: {name}"
+    title = f"Transformations per sentence: {name}"
     return Histogram(f"{name}_transformations", title, "transformations", "sentences", "", panels, edges)
 
 

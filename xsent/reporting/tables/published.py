@@ -31,7 +31,7 @@ def published_tables(config: Sequence[Mapping[str, Any]], metrics: Mapping[str, 
 def measured_columns(table: Mapping[str, Any], metrics: Mapping[str, float]) -> list[str]:
     """Headers of a table's columns that we measured; arguments as in ``published_tables``."""
     prefixes = table.get("ours", SINGLE)
-    return [header for header, metric in table["columns"].items() if metric and _ours(metric, prefixes, metrics)]
+    return [header for header, metric in table["columns"].items() if metric and figures_of(metric, prefixes, metrics)]
 
 
 def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> list[Table]:
@@ -39,7 +39,8 @@ def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> list[Tabl
     columns: Mapping[str, str | None] = table["columns"]
     facts = [header for header, metric in columns.items() if metric is None]
     facts += [header for row in printed.values() for header in row if header not in columns and header not in facts]
-    labels = {header: _ours(metric, table.get("ours", SINGLE), metrics) for header, metric in columns.items() if metric}
+    prefixes = table.get("ours", SINGLE)
+    labels = {header: figures_of(metric, prefixes, metrics) for header, metric in columns.items() if metric}
     measured = [header for header, ours in labels.items() if ours]
     if not measured:
         return []
@@ -69,7 +70,7 @@ def _fact(header: str, printed: Mapping[str, Mapping[str, object]]) -> Column:
     return Column(header, [Cell(str(row.get(header, ""))) for row in printed.values()], is_measured=False)
 
 
-def _ours(metric: str, prefixes: Mapping[str, str], metrics: Mapping[str, float]) -> dict[str, str]:
+def figures_of(metric: str, prefixes: Mapping[str, str], metrics: Mapping[str, float]) -> dict[str, str]:
     """Full names of our metrics for a column, by label: name of the prefix, and the space where there are several."""
     by_prefix = {name: _by_space(metric, prefix, metrics) for name, prefix in prefixes.items()}
     has_spaces = len({space for names in by_prefix.values() for space in names}) > 1

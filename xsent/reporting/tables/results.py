@@ -15,7 +15,7 @@ FOUR_DECIMALS = re.compile(
     ".*(threshold|align|uniform|cosine_distance|drift|(ttr|types|tokens)_ratio|_cross|_mono|normaliser|mean_parallel"
     "|mean_unrelated|r2|margin_gap|margin_gap_p5)"
 )
-COUNTS = ("ties", "truncated", "errors", "only_direct", "only_pivot", "_n")
+COUNTS = ("ties", "truncated", "errors", "only_direct", "only_pivot", "_n", "epochs", "steps")
 TEXT_COUNTS = ("sentences", "types", "types_standard", "tokens", "tokens_standard")
 # Standard deviations, p-values, buckets of errors and counts of tokens are in results.csv only; a margin gap is beside
 # its accuracy.
