@@ -23,7 +23,6 @@ ABOUT = {
     "oracle": "oracle",
     "pages/study.py": "oracle",
     "docs/figures.md": "oracle",
-    "docs/reproduction.md": "oracle",
     "clsd": "clsd",
     "distract": "clsd",
     "paraphrase": "paraphrase",
