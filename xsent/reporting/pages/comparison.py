@@ -16,6 +16,7 @@ from xsent.reporting.pages.run_folder import RunFiles, flatten, read_run
 from xsent.reporting.pages.run_report import headline, overview
 from xsent.reporting.pages.seeds import Figures, figures_of, group_seeds
 from xsent.reporting.pages.verdict import (
+    WITHIN_NOISE,
     Change,
     change_between,
     direction_word,
@@ -55,7 +56,7 @@ class ComparedFigure(NamedTuple):
 
     value: float | None  # None: the run has no such figure
     delta: float | None  # to the first run; None for the first run itself and where a number is missing
-    mark: str  # why the delta is not judged: "other data", "other settings"; else ""
+    mark: str  # why the delta is not judged: "other data", "other settings", "within noise"; else ""
 
 
 class ComparedMetric(NamedTuple):
@@ -95,7 +96,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, console: Console | N
         "figures": unequal._replace(rows=unequal.rows[:MAX_ROWS]),
         "equal": equal._replace(rows=equal.rows[:MAX_ROWS]),
         "every": every._replace(rows=every.rows[:MAX_ROWS]) if on_screen.total < every.total else None,
-        "has_marks": any(figure.mark for compared in metrics for figure in compared.runs),
+        "has_marks": any(figure.mark.startswith("other") for compared in metrics for figure in compared.runs),
     }
     groups = group_seeds(runs, {name: _comparable(run.config) for name, run in runs.items()})
     sides = [figures_of(name, of_group) for name, of_group in groups.items()]
@@ -231,19 +232,25 @@ def compare_metrics(runs: Sequence[RunFiles]) -> list[ComparedMetric]:
     on_screen = {cell.metric for run in runs for cell in result_cells(run.metrics, run.expected)}
     metrics = dict.fromkeys(metric for run in runs for metric in run.metrics)
     return [
-        ComparedMetric(metric, metric in on_screen, [_compare(metric, run, runs[0]) for run in runs])
+        ComparedMetric(
+            metric, metric in on_screen, [_compare(metric, run, runs[0], test=metric in on_screen) for run in runs]
+        )
         for metric in metrics
     ]
 
 
-def _compare(metric: str, run: RunFiles, first: RunFiles) -> ComparedFigure:
+def _compare(metric: str, run: RunFiles, first: RunFiles, *, test: bool) -> ComparedFigure:
+    """Figure of a run beside the first run's; ``test``: find out whether the difference is within noise."""
     value, base = run.metrics.get(metric), first.metrics.get(metric)
     if value is None or base is None or run is first:
         return ComparedFigure(value, None, "")
     delta = value - base
-    return ComparedFigure(
-        value, delta if math.isfinite(delta) else None, incomparable(run, first, metric.split("/")[1])
-    )
+    mark = incomparable(run, first, metric.split("/")[1])
+    # Of other statistics than means an interval takes a second: the verdict has those of the main figures.
+    if test and not mark and metric in run.outcomes and run.outcomes[metric].statistic == "mean":
+        change = change_between(metric, figures_of("", [first]), figures_of("", [run]))
+        mark = "within noise" if change is not None and change.judgement == WITHIN_NOISE else ""
+    return ComparedFigure(value, delta if math.isfinite(delta) else None, mark)
 
 
 def delta_text(metric: str, figure: ComparedFigure) -> str:
