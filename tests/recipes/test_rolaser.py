@@ -194,7 +194,7 @@ def test_the_clean_term_teaches_what_no_noisy_sentence_shows(data: Path, tmp_pat
 
 def test_the_ranking_term_alone_finds_the_teachers_vectors(data: Path, tmp_path: Path) -> None:
     weights = ["recipe.weights.noisy=0", "recipe.weights.ranking=1"]
-    options = [*TINY, *weights, "data.noise.transform=social", "trainer.max_epochs=5", "logger=csv", "evaluator=none"]
+    options = [*TINY, *weights, "data.noise.transform=social", "trainer.max_epochs=3", "logger=csv", "evaluator=none"]
     train(config("train", tmp_path, *overrides(data, *options)))
     first, *_, last = logged(tmp_path / "run", "train/ranking")
     assert last < 0.5 * first

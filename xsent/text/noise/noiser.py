@@ -83,8 +83,8 @@ class Noiser:
             )
         # Factors only matter in a mixture.
         parameters = _check_parameters(self.parameters, factors if self.is_mixture else ())
-        names = MIXTURES.get(self.transform, ())
-        self.mixture = Mixture(names, self.selection, parameters, factors, weights)
+        kinds = MIXTURES.get(self.transform, ())
+        self.mixture = Mixture(kinds, self.selection, parameters, factors, weights)
         self.lexicons = bundled() if self.resources is None else from_folder(Path(self.resources))
 
     def __call__(self, sentence: str, key: int) -> NoisySentence:
