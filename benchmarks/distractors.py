@@ -1,12 +1,13 @@
 """Do distractors of rules and the released ones put encoders in the same order? The figures of docs/distractors.md.
 
-    python -m benchmarks.distractors [--items 600] [--resamples 2000] [--runs FOLDER]
+    python -m benchmarks.distractors [--items 600] [--static] [--resamples 2000] [--runs FOLDER]
 
 Both kinds of distractors belong to the same texts of CLSD WMT19: the items that have both in both languages, or a
 sample of ``--items`` of them. P@1 of each encoder is printed for both, with Spearman's rank correlation over the
 encoders and its 95 % interval over the items: a resampled item keeps the outcomes of all encoders on both. Then the
-pairs of encoders whose difference is beyond its interval with both kinds: how many, and which have opposite signs. The
-data lie under ``XSENT_DATA``. Files, encoders and vectors in ``--runs`` are used again.
+pairs of encoders whose difference is beyond its interval with both kinds: how many, and which have opposite signs.
+``--static`` leaves out the transformers, which take minutes. The data lie under ``XSENT_DATA``. Files, encoders and
+vectors in ``--runs`` are used again.
 """
 
 import argparse
@@ -39,6 +40,7 @@ from xsent.similarity import unit
 RELEASED = CLSD / "CLSD_wmt2019_adversarial_dataset.csv"
 SEED = 42
 STUDENT = 0.2  # share of the transplanted encoder in the cosine, side by side with the static one (docs/midi.md)
+TRANSPLANTED = "MiniLM, transplanted"
 TAILS = (2.5, 97.5)  # percent
 Sets = dict[str, ClsdSet]  # by direction, `deu-fra`
 Outcomes = NDArray[np.bool_]  # (E encoders, N items): whether the translation is nearest
@@ -88,7 +90,7 @@ def candidates(items: ClsdSet) -> list[list[str]]:
 # ---- encoders
 
 
-def all_vectors(texts: list[str], runs: Path) -> dict[str, Tensor]:
+def all_vectors(texts: list[str], runs: Path, *, transformers: bool) -> dict[str, Tensor]:
     """Vectors (N, D) of the texts by every encoder."""
     store = EmbeddingStore(runs / "cache")
     static = runs / "distilled"
@@ -98,19 +100,20 @@ def all_vectors(texts: list[str], runs: Path) -> dict[str, Tensor]:
     assert isinstance(mini, StaticEncoder)
     assert mini.tokenizer is not None
     drawn = torch.randn(mini.vectors.shape, generator=torch.Generator().manual_seed(SEED))
-    encoders = {
+    random = StaticEncoder.from_vectors(mini.tokenizer, drawn, name="random", max_length=mini.max_length)
+    characters = load_config("mine", ["encoder=static_characters", f"encoder.seed={SEED}"])["encoder"]
+    encoders: dict[str, Any] = {
         "mini": mini,
         "micro": load_encoder("micro"),
-        "MiniLM": load_encoder(minilm()),
-        "MiniLM, transplanted": load_encoder(transplant(runs / "transplanted", "mini", None)),
         "MiniLM, distilled": load_encoder(static),
-        "mini's pieces, random vectors": StaticEncoder.from_vectors(
-            mini.tokenizer, drawn, name="random", max_length=mini.max_length
-        ),
-        "character n-grams, random vectors": build(
-            load_config("mine", ["encoder=static_characters", f"encoder.seed={SEED}"])["encoder"], "encoder"
-        ),
+        "mini's pieces, random vectors": random,
+        "character n-grams, random vectors": build(characters, "encoder"),
     }
+    if transformers:
+        encoders |= {
+            "MiniLM": load_encoder(minilm()),
+            TRANSPLANTED: load_encoder(transplant(runs / "transplanted", "mini", None)),
+        }
     vectors = {}
     for name, encoder in encoders.items():
         start = time.perf_counter()
@@ -121,8 +124,9 @@ def all_vectors(texts: list[str], runs: Path) -> dict[str, Tensor]:
             vectors[f"{name}, {dim} dimensions"] = unit(vectors[name][:, :dim])
     for name in ("mini", "micro"):
         vectors[f"{name}, binary"] = dequantise(torch.from_numpy(quantise(vectors[name], "binary")))
-    parts = (1 - STUDENT) ** 0.5 * vectors["mini"], STUDENT**0.5 * vectors["MiniLM, transplanted"]
-    vectors["mini and transplanted MiniLM"] = torch.cat(parts, dim=1)
+    if transformers:
+        parts = (1 - STUDENT) ** 0.5 * vectors["mini"], STUDENT**0.5 * vectors[TRANSPLANTED]
+        vectors["mini and transplanted MiniLM"] = torch.cat(parts, dim=1)
     return vectors
 
 
@@ -175,6 +179,7 @@ def sign_of_differences(samples: NDArray[np.float64]) -> dict[tuple[int, int], i
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--items", type=int, default=None, help="a sample of this size")
+    parser.add_argument("--static", action="store_true", help="leave out the transformers")
     parser.add_argument("--resamples", type=int, default=2000)
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "distractors")
     options = parser.parse_args()
@@ -183,7 +188,7 @@ def main() -> None:
     columns = [column for s in (*released.values(), *rules.values()) for column in (s.source, *candidates(s))]
     texts = list(dict.fromkeys(text for column in columns for text in column))
     print(f"{len(texts):,} texts, {torch.get_num_threads()} threads")
-    vectors = all_vectors(texts, options.runs.absolute())
+    vectors = all_vectors(texts, options.runs.absolute(), transformers=not options.static)
     row_of = {text: row for row, text in enumerate(texts)}
     for name, items in released.items():
         both = [outcomes_of(each, vectors, row_of) for each in (items, rules[name])]
