@@ -1,19 +1,20 @@
 """Do distractors of rules and the released ones put encoders in the same order? The figures of docs/distractors.md.
 
-    python -m benchmarks.distractors [--items 600] [--static] [--resamples 2000] [--runs FOLDER]
+    python -m benchmarks.distractors [--items 600] [--transformers minilm] [--resamples 2000] [--runs FOLDER]
 
 Both kinds of distractors belong to the same texts of CLSD WMT19: the items that have both in both languages, or a
 sample of ``--items`` of them. P@1 of each encoder is printed for both, with Spearman's rank correlation over the
 encoders and its 95 % interval over the items: a resampled item keeps the outcomes of all encoders on both. Then the
 pairs of encoders whose difference is beyond its interval with both kinds: how many, and which have opposite signs.
-``--static`` leaves out the transformers, which take minutes. The data lie under ``XSENT_DATA``. Files, encoders and
-vectors in ``--runs`` are used again.
+Transformers take minutes; ``--transformers`` without names leaves them out. The data lie under ``XSENT_DATA``. Files,
+encoders and vectors in ``--runs`` are used again.
 """
 
 import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -40,7 +41,7 @@ from xsent.similarity import unit
 RELEASED = CLSD / "CLSD_wmt2019_adversarial_dataset.csv"
 SEED = 42
 STUDENT = 0.2  # share of the transplanted encoder in the cosine, side by side with the static one (docs/midi.md)
-TRANSPLANTED = "MiniLM, transplanted"
+TRANSFORMERS = ("minilm", "transplanted")  # they take minutes
 TAILS = (2.5, 97.5)  # percent
 Sets = dict[str, ClsdSet]  # by direction, `deu-fra`
 Outcomes = NDArray[np.bool_]  # (E encoders, N items): whether the translation is nearest
@@ -90,7 +91,7 @@ def candidates(items: ClsdSet) -> list[list[str]]:
 # ---- encoders
 
 
-def all_vectors(texts: list[str], runs: Path, *, transformers: bool) -> dict[str, Tensor]:
+def all_vectors(texts: list[str], runs: Path, transformers: Sequence[str]) -> dict[str, Tensor]:
     """Vectors (N, D) of the texts by every encoder."""
     store = EmbeddingStore(runs / "cache")
     static = runs / "distilled"
@@ -109,11 +110,10 @@ def all_vectors(texts: list[str], runs: Path, *, transformers: bool) -> dict[str
         "mini's pieces, random vectors": random,
         "character n-grams, random vectors": build(characters, "encoder"),
     }
-    if transformers:
-        encoders |= {
-            "MiniLM": load_encoder(minilm()),
-            TRANSPLANTED: load_encoder(transplant(runs / "transplanted", "mini", None)),
-        }
+    if "minilm" in transformers:
+        encoders["MiniLM"] = load_encoder(minilm())
+    if "transplanted" in transformers:
+        encoders["MiniLM, transplanted"] = load_encoder(transplant(runs / "transplanted", "mini", None))
     vectors = {}
     for name, encoder in encoders.items():
         start = time.perf_counter()
@@ -124,8 +124,8 @@ def all_vectors(texts: list[str], runs: Path, *, transformers: bool) -> dict[str
             vectors[f"{name}, {dim} dimensions"] = unit(vectors[name][:, :dim])
     for name in ("mini", "micro"):
         vectors[f"{name}, binary"] = dequantise(torch.from_numpy(quantise(vectors[name], "binary")))
-    if transformers:
-        parts = (1 - STUDENT) ** 0.5 * vectors["mini"], STUDENT**0.5 * vectors[TRANSPLANTED]
+    if "transplanted" in transformers:
+        parts = (1 - STUDENT) ** 0.5 * vectors["mini"], STUDENT**0.5 * vectors["MiniLM, transplanted"]
         vectors["mini and transplanted MiniLM"] = torch.cat(parts, dim=1)
     return vectors
 
@@ -179,7 +179,9 @@ def sign_of_differences(samples: NDArray[np.float64]) -> dict[tuple[int, int], i
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--items", type=int, default=None, help="a sample of this size")
-    parser.add_argument("--static", action="store_true", help="leave out the transformers")
+    parser.add_argument(
+        "--transformers", nargs="*", choices=TRANSFORMERS, default=TRANSFORMERS, help="none: static ones"
+    )
     parser.add_argument("--resamples", type=int, default=2000)
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "distractors")
     options = parser.parse_args()
@@ -188,7 +190,7 @@ def main() -> None:
     columns = [column for s in (*released.values(), *rules.values()) for column in (s.source, *candidates(s))]
     texts = list(dict.fromkeys(text for column in columns for text in column))
     print(f"{len(texts):,} texts, {torch.get_num_threads()} threads")
-    vectors = all_vectors(texts, options.runs.absolute(), transformers=not options.static)
+    vectors = all_vectors(texts, options.runs.absolute(), options.transformers)
     row_of = {text: row for row, text in enumerate(texts)}
     for name, items in released.items():
         both = [outcomes_of(each, vectors, row_of) for each in (items, rules[name])]
