@@ -1,6 +1,6 @@
 """Robustness of an encoder to noise before and after ``recipe=rolaser``, and the shares of training time.
 
-    python -m benchmarks.rolaser mini   [--sentences 60000] [--seeds 1 2 3] [--option KEY=VALUE ...] [--runs FOLDER]
+    python -m benchmarks.rolaser mini   [--sentences 180000] [--seeds 1 2 3] [--option KEY=VALUE ...] [--runs FOLDER]
     python -m benchmarks.rolaser micro  [--sentences 500000]
     python -m benchmarks.rolaser minilm [--sentences 50000]
     python -m benchmarks.rolaser shares [--sentences 6400]
@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/benchmarks/rolaser"))
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    defaults = {"mini": 60_000, "minilm": 50_000, "micro": 500_000, "shares": 6_400}
+    defaults = {"mini": 180_000, "minilm": 50_000, "micro": 500_000, "shares": 6_400}
     sentences = arguments.sentences or defaults[arguments.what]
     if arguments.what == "shares":
         shares(sentences)
