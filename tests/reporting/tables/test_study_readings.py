@@ -65,6 +65,8 @@ def test_a_paper_s_other_models_have_rows_and_an_encoder_without_heads_is_in_no_
         "mT5, 300M": (None, 91.5, None),
     }
     assert results == expected
+    elsewhere = {**paper, "values": {"LaBSE": {name: {"": [None]} for name in ("ams", "mT5, 300M")}}}
+    assert [figure.objective for figure in figures(rows, elsewhere)] == ["ams", "baseline"]
     (change,) = changes(rows, paper)
     # Differences of 0, 2 and 4: t = 2 / (2 / sqrt(3)) = 1.732 with 2 degrees of freedom, two-sided p = 0.225.
     assert (change.space, change.change, change.p) == ("", 2.0, pytest.approx(0.2254, abs=1e-4))

@@ -106,7 +106,9 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
     results = []
     # The paper's rows of other models come after the cells of each encoder.
     keys = [(cell["encoder"], cell["objective"]) for cell in cells]
-    keys += [(cell["encoder"], name) for cell in cells for name in paper.get("unmeasured", {})]
+    for encoder in dict.fromkeys(cell["encoder"] for cell in cells):
+        rows = paper["values"].get(paper["encoders"].get(encoder, paper["other_encoders"]), {})
+        keys += [(encoder, name) for name in paper.get("unmeasured", {}) if _values(rows[name])]
     for encoder, objective in dict.fromkeys(keys):
         measured = [
             cell["metrics"]
@@ -136,6 +138,11 @@ def figures(cells: Sequence[Mapping[str, Any]], paper: Mapping[str, Any]) -> lis
                 of_ours = len(values), mean_of_ours, deviation
                 results.append(Figure(encoder, objective, space, metric, *of_ours, name, figure, difference, averaged))
     return results
+
+
+def _values(spaces: Mapping[str, Sequence[float | None]]) -> list[float]:
+    """Figures of a row of the paper; none where ours must not stand beside them."""
+    return [value for row in spaces.values() for value in row if value is not None]
 
 
 def _beside(printed: Mapping[str, float], measured: Sequence[str], derived: Derived) -> dict[str, float]:
@@ -200,8 +207,9 @@ def study_tables(results: Sequence[Figure], paper: Mapping[str, Any]) -> list[Ta
             if all(figure.paper is None for figure in figures):
                 columns = {"ours": columns["ours"]}
             groups.append(figure_columns(labels[metric], columns))
-        of_vectors = f", {space} vectors" if space else ""
-        heading = f"{encoder}{of_vectors}, beside the paper's {chosen[0].paper_encoder}"
+        heading = f"{encoder}, {space} vectors" if space else encoder
+        if any(figure.paper is not None for figure in chosen):
+            heading += f", beside the paper's {chosen[0].paper_encoder}"
         seeds = {name: max(figure.seeds for figure in chosen if figure.objective == name) for name in objectives}
         names = [f"{name} (n = {seeds[name]})" if seeds[name] > 1 else name for name in objectives]
         names = ["original"] if space == "original" else names
