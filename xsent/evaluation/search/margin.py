@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 MARGINS = ("absolute", "distance", "ratio")
 CANDIDATES = ("knn", "all")
+CHUNK = 512  # rows whose float64 copies fit the cache
 
 
 class Best(NamedTuple):
@@ -52,9 +53,12 @@ class Answers:
         numbers = range(len(self.pool)) if texts is None else list(map(number_texts(texts).__getitem__, texts))
         text_of = torch.tensor(numbers, device=device)
         right = text_of[:count]
-        cosines = (unit(self.queries.float()).double() * unit(self.pool[:count].float()).double()).sum(dim=1)
-        scores = _scores(cosines, self.means[0], self.means[1][:count], self.margin)
         is_right = text_of[self.options.rows] == right[:, None]
+        scores = self.options.scores.masked_fill(~is_right, -torch.inf).amax(dim=1)
+        for rows in torch.split(scores.isinf().nonzero().flatten(), CHUNK):  # the right answer is no candidate
+            sides = (unit(side[rows].float()).double() for side in (self.queries, self.pool))
+            cosines = torch.linalg.vecdot(*sides)
+            scores[rows] = _scores(cosines, self.means[0][rows], self.means[1][rows], self.margin)
         wrong = self.options.scores.masked_fill(is_right, -torch.inf).amax(dim=1)
         for row in wrong.isinf().nonzero().flatten().tolist():  # all candidates have the text of the right answer
             others = (text_of != right[row]).nonzero().flatten()
@@ -209,8 +213,8 @@ def _best_of_all(x: Tensor, y: Tensor, query_mean: Tensor, pool_mean: Tensor, ma
     queries, pool = unit(x.float()).double(), unit(y.float()).double()
     index = torch.arange(len(pool), device=pool.device)
     parts = []
-    for start in range(0, len(queries), 512):
-        chunk = slice(start, start + 512)
+    for start in range(0, len(queries), CHUNK):
+        chunk = slice(start, start + CHUNK)
         scores = margin_scores(queries[chunk] @ pool.T, query_mean[chunk, None], pool_mean[None, :], margin)
         highest = scores.topk(min(2, len(pool)), dim=1)  # one of them is wrong
         parts.append((*_best(scores, index.expand_as(scores)), highest.values, highest.indices))
