@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import ROOT, toy_bitext, toy_overrides
-from xsent.sweeps.grid import GridRun, differing_options, grid_table, read_grid
+from xsent.sweeps.grid import GridRun, differing_options, grid_models, grid_table, read_grid, training_metrics
 
 FIGURE = "test/refresd/wikimatrix/f1"
 
@@ -50,6 +50,40 @@ def test_runs_are_in_the_order_of_their_numbers_and_those_without_a_result_are_l
     assert differing_options(read_grid(tmp_path, failed))["margin"] == ["2", "10", "0", "1"]
     _, rows = grid_table(read_grid(tmp_path, failed), None)
     assert [row[-1] for row in rows[2:]] == ["0 failed: recipe.margin=0: too small", "1 failed: no result; see its log"]
+
+
+def scored(folder: Path, number: int, source: Path, evaluator: str) -> GridRun:
+    overrides = [f"ckpt={source}", f"evaluator={evaluator}"]
+    return GridRun(folder / str(number), overrides, metrics={f"test/{evaluator}/a/b": number}, source=str(source))
+
+
+def test_evaluators_of_a_model_are_in_one_row_and_equal_names_of_folders_are_told_apart(tmp_path: Path) -> None:
+    a, b, other = tmp_path / "x" / "a", tmp_path / "x" / "b", tmp_path / "y" / "a"
+    runs = [scored(tmp_path, 0, a, "ugc"), scored(tmp_path, 1, b, "ugc"), scored(tmp_path, 2, a, "stsb")]
+    models = grid_models(runs)
+    assert {model.name: model.metrics for model in models} == {
+        "a": {"test/ugc/a/b": 0, "test/stsb/a/b": 2},
+        "b": {"test/ugc/a/b": 1},
+    }
+    assert [model.name for model in grid_models([runs[0], scored(tmp_path, 1, other, "ugc")])] == [str(a), str(other)]
+
+
+def test_the_training_of_a_run_and_its_best_epoch(tmp_path: Path) -> None:
+    config = {"callbacks": {"checkpoints": {"mode": "min"}}}
+    about = {
+        "epochs": 3,
+        "batches": 30,
+        "seconds": 1800,
+        "parameters": 2_000_000,
+        "monitor": "val/loss",
+        "config": config,
+    }
+    (tmp_path / "metrics.json").write_text(json.dumps(about))
+    rows = ["9,0,val/loss,3", "19,1,val/loss,1", "19,1,train/loss,0", "29,2,val/loss,2"]
+    (tmp_path / "metrics.csv").write_text("\n".join(["step,epoch,name,value", *rows]) + "\n")
+    expected = {"epochs": 3, "steps": 30, "hours": 0.5, "million_parameters": 2, "best_epochs": 2, "best_steps": 20}
+    assert training_metrics(tmp_path) == {f"test/training/run/{name}": value for name, value in expected.items()}
+    assert training_metrics(tmp_path / "none") == {}
 
 
 @pytest.mark.slow

@@ -111,9 +111,12 @@ def grid_models(runs: Sequence[GridRun]) -> list[Model]:
     """What was evaluated, by its differing options but the evaluator, with the results of all its runs in a row."""
     finished = sorted((run for run in runs if not run.error), key=lambda run: int(run.folder.name))
     differing = {key: texts for key, texts in differing_options(finished).items() if key != "evaluator"}
+    sources = set(differing.get("ckpt", ()))
+    if len({Path(source).name for source in sources}) == len(sources):  # otherwise the whole paths tell them apart
+        differing["ckpt"] = [Path(run.source).name for run in finished]
     models: dict[str, Model] = {}
     for number, run in enumerate(finished):
-        parts = [Path(texts[number]).name if key == "ckpt" else texts[number] for key, texts in differing.items()]
+        parts = [texts[number] for texts in differing.values()]
         name = ", ".join(filter(None, parts)) or Path(run.source).name or "ours"
         of_name = models.get(name, Model(name, training_metrics(Path(run.source)) if run.source else {}, ()))
         details = [*of_name.details, *read_rows(run.folder / "details.csv")]
