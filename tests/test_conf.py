@@ -79,7 +79,10 @@ RECIPE_GROUPS = sorted(str(path.relative_to(CONF)) for path in (CONF / "recipe")
 EXPERIMENTS = sorted(
     str(path.relative_to(CONF / "experiment").with_suffix("")) for path in (CONF / "experiment").rglob("*.yaml")
 )
-EVALUATIONS = {"rolaser/tables"}  # experiments of evaluate.py
+EVALUATIONS = {
+    "rolaser/tables",
+    *(name for name in EXPERIMENTS if name.startswith("clsd/")),
+}  # experiments of evaluate.py
 ROOTS = "data.root=FOLDER " + " ".join(
     f"++roots.{name}=FOLDER" for name in ("tatoeba", "sts", "muse", "refresd", "semdiverge")
 )
@@ -110,9 +113,9 @@ def test_every_evaluation_composes(tmp_path: Path, evaluator: str) -> None:
     check_signatures(composed(tmp_path, "evaluate", f"evaluator={evaluator}"))
 
 
-@pytest.mark.parametrize("experiment", sorted(EVALUATIONS))
+@pytest.mark.parametrize("experiment", sorted(EVALUATIONS - {"clsd/base"}))
 def test_every_experiment_of_an_evaluation_composes(tmp_path: Path, experiment: str) -> None:
-    check_signatures(composed(tmp_path, "evaluate", f"experiment={experiment}"))
+    check_signatures(composed(tmp_path, "evaluate", f"experiment={experiment}", "++roots.clsd=FOLDER"))
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ def train(arguments: Sequence[str]) -> int:
 
 
 def evaluate(arguments: Sequence[str]) -> int:
-    """Score an encoder or what a run learned; returns the exit status."""
-    from xsent.run.evaluation import evaluate_command
+    """Score an encoder or what a run learned, or run a grid; returns the exit status."""
     from xsent.run.main import run_command
+    from xsent.sweeps.dispatch import evaluate_or_sweep
 
-    return run_command("evaluate", arguments, evaluate_command)
+    return run_command("evaluate", arguments, evaluate_or_sweep)

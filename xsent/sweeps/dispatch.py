@@ -1,10 +1,11 @@
-"""Run what a command of ``train.py`` asks for: a search, a cell of a study, or one run."""
+"""Run what a command of ``train.py`` or ``evaluate.py`` asks for: a search, a cell of a study, or one run."""
 
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 
 from xsent.files.strict_json import read_json_object
+from xsent.run.evaluation import evaluate_command
 from xsent.run.single_run import train_in_subprocess
 from xsent.run.start import HAS_LOCK, Command, started
 from xsent.run.training import train_run
@@ -31,3 +32,12 @@ def train_or_sweep(command: Command) -> float | None:
             best: float | None = read_json_object(Path(config["run_dir"]) / "metrics.json")["best"]
             return best
         return train_run(config)
+
+
+def evaluate_or_sweep(command: Command) -> dict[str, float]:
+    """Run the cell of ``study``, or else one evaluation; returns the metrics."""
+    if command.cfg.study is None:
+        return evaluate_command(command)
+    from xsent.sweeps.evaluation_study import run_evaluation_cell
+
+    return run_evaluation_cell(command.cfg)

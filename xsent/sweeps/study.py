@@ -8,11 +8,8 @@ trained again, and a killed one resumes from its last checkpoint.
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import json
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -26,22 +23,16 @@ from xsent import sigterm
 from xsent.files.atomic import write_text
 from xsent.files.strict_json import read_json_object
 from xsent.run.config.build import build, build_evaluator
-from xsent.run.config.compose import NO_EFFECT, marked_name, plain, without_keys
+from xsent.run.config.compose import marked_name, plain, without_keys
 from xsent.run.errors import format_error
-from xsent.run.evaluation import embed_spaces, report, score_model
 from xsent.run.loading import load_encoder, load_model
+from xsent.sweeps.cells import CELL, METRICS_FILE, PATH_KEYS, conditions, content_digest, embed_cell, score_cell
 
 if TYPE_CHECKING:
-    from xsent.batch import Embedder
     from xsent.data.modules.base import TrainingData
-    from xsent.evaluation.evaluator import Bitext, Evaluation, Evaluator
+    from xsent.evaluation.evaluator import Bitext
 
 log = logging.getLogger(__name__)
-
-CELL = "cell.json"  # in the folder of a Hydra job: result of the cell
-METRICS_FILE = "metrics.json"  # in the folder of a finished run or evaluation
-# Config keys with paths; the training key has a digest of the content instead.
-PATH_KEYS = NO_EFFECT | {"root", "reader", "folder", "out", "dictionaries", "augmented", "error_types"}
 
 
 def run_cell(cfg: DictConfig) -> float | None:
@@ -106,11 +97,11 @@ def _train_and_score(cfg: DictConfig, config: dict[str, Any]) -> dict[str, Any]:
     if evaluator is not None:
         device, trust = encoder_device(config["trainer"]), config["trust_remote_code"]
         load = partial(load_model, folder, device=device, trust_remote_code=trust)
-        cell |= _scores(evaluator, config, folder, lambda: load()[0])
+        cell |= score_cell(evaluator, config, folder, lambda: load()[0])
         cell["missing"] = {member.name: member.absent for member in evaluator.members if member.absent}
         if study["untrained"] is not None:
             untrained = Path(study["cells_dir"]) / f"{study['encoder']}-untrained-{encoder.digest()[:12]}"
-            cell["untrained"] = _scores(evaluator, config, untrained, lambda: encoder)["metrics"]
+            cell["untrained"] = score_cell(evaluator, config, untrained, lambda: encoder)["metrics"]
     return cell
 
 
@@ -148,11 +139,7 @@ def training_key(
     ]
     if test_sets_digest is not None:
         content += [without_keys(config["evaluator"], PATH_KEYS), test_sets_digest]
-    return _digest(content)
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return content_digest(content)
 
 
 @lru_cache(maxsize=1)
@@ -160,48 +147,6 @@ def _data(config: str) -> TrainingData:
     # The cells of a sweep run in one process, mostly on the same data, so these are read once.
     data: TrainingData = build(json.loads(config), "data")
     return data
-
-
-def _scores(evaluator: Evaluator, config: dict[str, Any], folder: Path, load: Callable[[], Any]) -> dict[str, Any]:
-    """``metrics`` of the model that ``load`` returns and the folder of their ``evaluation``, which is reused."""
-    from xsent.reporting.environment import environment
-
-    start = time.perf_counter()
-    key = _digest([xsent.__version__, without_keys(config["evaluator"], PATH_KEYS), evaluator.digest()])
-    evaluation = folder / "evaluations" / f"{evaluator.name}-{key[:12]}"
-    if not (evaluation / METRICS_FILE).is_file():
-        model = load()
-        scored = _scored(evaluator, model, Path(config["cache_dir"]))
-        about = environment() | {"encoder": model.digest(), "data": evaluator.digest(), "seed": config["seed"]}
-        report(scored, model, config=config, about=about, folder=evaluation, start=start, show=False)
-    metrics: dict[str, float | None] = read_json_object(evaluation / METRICS_FILE)["metrics"]
-    log.info("metrics: %s", evaluation)
-    named = {name.removeprefix("test/"): float("nan") if value is None else value for name, value in metrics.items()}
-    return {"metrics": named, "evaluation": str(evaluation)}
-
-
-def _scored(evaluator: Evaluator, model: Any, cache_dir: Path) -> Evaluation:
-    """As ``score_model``, with vectors of a frozen encoder from the store."""
-    from xsent.evaluation.evaluator import score_spaces
-
-    if hasattr(model, "judge"):
-        return score_model(model, evaluator)
-    evaluator.bind_encoder(model)
-    return score_spaces(evaluator, _spaces(model, evaluator.sentences(), cache_dir))
-
-
-def _spaces(embedder: Embedder, sentences: list[str], cache_dir: Path) -> dict[str, Any]:
-    """As ``embed_spaces``; the vectors below the heads are stored, because all cells of an encoder share them."""
-    import numpy as np
-    import torch
-
-    from xsent.data.stores.embeddings import EmbeddingStore
-    from xsent.models.encoders.disentangled import DisentangledEncoder, split_spaces
-
-    if not isinstance(embedder, DisentangledEncoder):
-        return embed_spaces(embedder, sentences)
-    vectors = EmbeddingStore(cache_dir).vectors(sentences, embedder.encoder)
-    return split_spaces(torch.from_numpy(np.array(vectors)), embedder.heads, embedder.encoder.name, sentences)
 
 
 class StudyReport(Callback):
@@ -219,7 +164,7 @@ class StudyReport(Callback):
         if study.get("markings") is None:
             published: Any = OmegaConf.to_container(config.published, resolve=True)
             study["paper"] = OmegaConf.to_container(config.study.paper, resolve=True)
-            results = report_study(cells, study, folder=folder, published=published, details=_details(cells))
+            results = report_study(cells, study, folder=folder, published=published, details=conditions(cells))
             if results.figures:
                 write_study(results, study, folder=folder)
         else:
@@ -230,15 +175,6 @@ class StudyReport(Callback):
             names = ", ".join(f"{cell['encoder']} {cell['objective']} {cell['seed']}" for cell in failed)
             # Hydra turns other exceptions of a callback into a warning.
             raise SystemExit(f"{len(failed)} of {len(cells)} cells failed: {names}; see the log above")
-
-
-def _details(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Conditions of the first cell that was scored."""
-    folder = next((Path(cell["evaluation"]) for cell in cells if "evaluation" in cell), None)
-    if folder is None:
-        return []
-    with (folder / "details.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _draw(cells: list[dict[str, Any]], config: DictConfig, folder: Path) -> None:
@@ -285,6 +221,6 @@ def _embed(
     def embed(sentences: list[str]) -> dict[str, Any]:
         embedder = load_encoder(folder, trust_remote_code=trust_remote_code)
         tell_languages(embedder, pairs)
-        return _spaces(embedder, sentences, cache_dir)
+        return embed_cell(embedder, sentences, cache_dir)
 
     return embed

@@ -185,6 +185,7 @@ def _rows(scored: ScoredSet) -> Iterator[Row]:
             "cosine": float(scores.cosines[row, 0]),
             "nearest_cosine": float(nearest_cosines[row]),
             "nearest": int(scores.nearest[row]) + 1,
+            "distractor_cosines": " ".join(f"{cosine:.6f}" for cosine in scores.cosines[row, 1:]),
             **{measure: similarity(text, distractor) for measure, similarity in MEASURES.items()},
             "source": items.source[row],
             "translation": text,

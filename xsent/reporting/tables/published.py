@@ -48,10 +48,10 @@ def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> list[Tabl
     groups = [[_fact(header, printed) for header in dict.fromkeys(facts)]] if facts else []
     for header in measured:
         paper = [str(row.get(header, "")) for row in printed.values()]
-        parts = _parts_of_mean(columns, header)
+        parts = averaged_columns(columns, header)
         measured_parts = [each for each in parts if each in measured]
         if 0 < len(measured_parts) < len(parts):
-            paper = [_mean([str(row.get(each, "")) for each in measured_parts]) for row in printed.values()]
+            paper = [mean_text([str(row.get(each, "")) for each in measured_parts]) for row in printed.values()]
             notes.append(f"{header}: of {', '.join(measured_parts)} on both sides")
         group = {"paper": [Cell(text) for text in paper]}
         for label, metric in labels[header].items():
@@ -59,7 +59,7 @@ def _filled(table: Mapping[str, Any], metrics: Mapping[str, float]) -> list[Tabl
             cells = [value_cell(metric, figure)] * len(paper)
             group[f"ours, {label}" if label else "ours"] = cells
             group[f"diff. of {label}" if label else "diff."] = [
-                Cell(_difference(metric, figure, text)) for text in paper
+                Cell(difference_text(metric, figure, text)) for text in paper
             ]
         groups.append(figure_columns(header, group))
     title = table["title"] + (f" ({'; '.join(notes)})" if notes else "")
@@ -89,7 +89,7 @@ def _by_space(metric: str, prefix: str, metrics: Mapping[str, float]) -> dict[st
     return {match[1] or "": name for name, match in matches.items() if match}
 
 
-def _parts_of_mean(columns: Mapping[str, str | None], header: str) -> list[str]:
+def averaged_columns(columns: Mapping[str, str | None], header: str) -> list[str]:
     """Headers of the columns that a column of means averages; [] for another column."""
     evaluator, item, kind = (columns[header] or "//").split("/")[:3]
     if item != "mean":
@@ -98,12 +98,14 @@ def _parts_of_mean(columns: Mapping[str, str | None], header: str) -> list[str]:
     return [each for each, words in names.items() if words[0] == evaluator and words[-1] == kind]
 
 
-def _mean(texts: Sequence[str]) -> str:
+def mean_text(texts: Sequence[str]) -> str:
+    """Mean of printed figures; empty if one is none."""
     numbers = [printed_number(text) for text in texts]
     return "" if None in numbers else f"{sum(filter(None, numbers)) / len(numbers):.2f}"
 
 
-def _difference(metric: str, ours: float, paper: str) -> str:
+def difference_text(metric: str, ours: float, paper: str) -> str:
+    """Ours less the paper's; empty if the paper's is no figure."""
     number = printed_number(paper)
     return "" if number is None or not math.isfinite(ours) else f"{ours - number:+.{decimals(metric)}f}"
 

@@ -52,7 +52,13 @@ KINDS = {
     # ---- what Hydra builds for a grid
     "hydra": Kind(parts={"callbacks": "grid callbacks", "launcher": "launcher", "sweeper": "sweeper"}),
     "grid callbacks": Kind(parts={"*": "grid callback"}),
-    "grid callback": Kind(("xsent.sweeps.grid.GridReport", "xsent.sweeps.study.StudyReport")),
+    "grid callback": Kind(
+        (
+            "xsent.sweeps.evaluation_study.EvaluationStudyReport",
+            "xsent.sweeps.grid.GridReport",
+            "xsent.sweeps.study.StudyReport",
+        )
+    ),
     "launcher": Kind(
         (
             "hydra._internal.core_plugins.basic_launcher.BasicLauncher",
