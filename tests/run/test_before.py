@@ -47,8 +47,8 @@ def test_a_table_has_the_figures_before_training_which_a_resumed_run_keeps_and_t
     first = about_of(tmp_path)
     figures = [about["test/heldout/original/mean/accuracy"] for about in (first["before"], first["metrics"])]
     header, _, *rows = (tmp_path / "run/results.md").read_text().splitlines()
-    assert header == "| test | before | trained |"
-    assert "| heldout mean accuracy | {:.2f} | {:.2f} |".format(*figures) in rows
+    assert header == "| test | before | trained | gap |"
+    assert any(row.startswith("| heldout mean accuracy | {:.2f} | {:.2f} | ".format(*figures)) for row in rows)
     assert "test heldout mean accuracy {:.2f} -> {:.2f}".format(*figures) in caplog.text.splitlines()[-1]
 
     scored: list[str] = []
@@ -70,4 +70,4 @@ def test_heads_on_a_frozen_encoder_have_the_figures_of_the_start_beside_theirs(t
     train(config("train", tmp_path, *overrides_of("oracle with dream", tmp_path), *QUIET))
     assert about_of(tmp_path)["before"] == {}
     header = (tmp_path / "run/results.md").read_text().splitlines()[0]
-    assert header == "| test | original | meaning | language (lower is better) |"
+    assert header == "| test | original | gap | meaning | gap | language (lower is better) | gap |"
