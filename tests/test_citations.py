@@ -103,6 +103,7 @@ TOPICS = {
     },
     "paraphrase": {
         "III-A": "paws-x",
+        "III-C": "labse",
         "equation 1": "cos_of_cos=positive component",
         "equation 3": "hard negatives=hard negative",
         "table I": "mean=evaluation results, paws-x",
