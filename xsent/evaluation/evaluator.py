@@ -105,6 +105,11 @@ class Evaluator(ABC):
         """Test sets of translation pairs."""
         return []
 
+    @property
+    def language_sets(self) -> Sequence[Bitext]:
+        """Test sets with a language for each side, translations or not."""
+        return self.translation_sets
+
     def bind(self, data: object | None, *, split: str, device: str) -> None:
         """Receive what a run provides; called once, before ``check``.
 
@@ -117,7 +122,7 @@ class Evaluator(ABC):
 
     def bind_encoder(self, encoder: object) -> None:
         """Receive the encoder to score; raise ``ValueError`` if the size of its embeddings prevents that."""
-        tell_languages(encoder, self.translation_sets)
+        tell_languages(encoder, self.language_sets)
 
     @abstractmethod
     def check(self) -> None:

@@ -46,6 +46,10 @@ class Suite(PairEvaluator):
     def translation_sets(self) -> Sequence[Bitext]:
         return [bitext for member in self.members for bitext in member.translation_sets]
 
+    @property
+    def language_sets(self) -> Sequence[Bitext]:
+        return [bitext for member in self.members for bitext in member.language_sets]
+
     def bind(self, data: object | None, *, split: str, device: str) -> None:
         for member in self.members:
             member.bind(data, split=split, device=device)

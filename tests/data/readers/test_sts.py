@@ -103,6 +103,17 @@ def test_a_broken_stsb_file_is_named_with_its_line(tmp_path: Path) -> None:
         read_stsb(str(tmp_path), ["en-en", "de-de"], part="dev")
 
 
+def test_the_column_with_english_words_is_english(shared_data: Path) -> None:
+    tracks = read_sts17(str(existing(shared_data / "sts17")), None)
+    assert {pairs.name: (pairs.source_lang, pairs.target_lang) for pairs in tracks} == {
+        "ara-ara": ("ara", "ara"),
+        "eng-ara": ("eng", "ara"),
+        "eng-eng": ("eng", "eng"),
+        "eng-spa": ("spa", "eng"),  # track4a.es-en
+        "spa-spa": ("spa", "spa"),
+    }
+
+
 def test_the_published_files_have_the_published_sizes(shared_data: Path) -> None:
     assert {len(pairs.gold) for pairs in read_sts17(str(existing(shared_data / "sts17")), None)} == {250}
     sizes = [len(read_stsb(str(existing(shared_data / "stsb")), None, part=part)[0].gold) for part in ("dev", "test")]

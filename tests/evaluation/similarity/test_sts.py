@@ -14,6 +14,8 @@ from torch import Tensor
 from tests.evaluation.builders import builder
 from xsent.data.readers.sts import ScoredPairs, read_sts17
 from xsent.evaluation.similarity.sts import StsEvaluator, spearman
+from xsent.models.encoders.language_marking import LanguageMarkedEncoder
+from xsent.models.encoders.tiny import TinyEncoder
 
 make_evaluator = builder(StsEvaluator, name="sts", pairs=None)
 
@@ -71,6 +73,15 @@ def test_a_constant_similarity_makes_its_averages_nan() -> None:
 @pytest.mark.parametrize("encode", [lambda s: torch.ones(len(s), 3), lambda s: torch.zeros(len(s), 3)])
 def test_equal_vectors_have_no_correlation(encode: Any) -> None:
     assert all(math.isnan(value) for value in make_evaluator(RISING, FALLING)(encode).values())
+
+
+def test_an_encoder_that_marks_languages_is_told_those_of_both_columns() -> None:
+    base = TinyEncoder(name="tiny", dim=8, buckets=512, max_length=64, seed=0)
+    encoder = LanguageMarkedEncoder(name="marked", base=base, alpha=0.5, seed=1)
+    make_evaluator(ScoredPairs("eng-spa", ["un perro"], ["the dog"], [5.0])).bind_encoder(encoder)
+    told = encoder.encode(["un perro", "the dog"])
+    encoder.set_languages({"un perro": ["spa"], "the dog": ["eng"]})
+    assert torch.equal(told, encoder.encode(["un perro", "the dog"]))
 
 
 def test_rounding_errors_are_not_ranked() -> None:

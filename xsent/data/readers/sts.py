@@ -8,6 +8,7 @@ from xsent.data.readers.lines import existing_folder, read_columns, select_avail
 from xsent.languages import to_iso639_3
 
 PIVOT = "eng"  # named first, whatever the order in the file name
+ENGLISH = frozenset({"the", "and", "are", "with", "is"})  # words that tell which of two columns is English
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,26 @@ class ScoredPairs:
     source: list[str]
     target: list[str]
     gold: list[float]  # from 0, nothing in common, to 5, the same meaning
+
+    @property
+    def source_lang(self) -> str:
+        """ISO 639-3; of two languages that of the column with more English words, if one of them is English."""
+        return self._column_languages[0]
+
+    @property
+    def target_lang(self) -> str:
+        """As ``source_lang``."""
+        return self._column_languages[1]
+
+    @property
+    def _column_languages(self) -> tuple[str, str]:
+        first, second = self.name.split("-")
+        words = (
+            sum(word in ENGLISH for text in side for word in text.lower().split())
+            for side in (self.source, self.target)
+        )
+        source, target = words
+        return (second, first) if first == PIVOT and source < target else (first, second)
 
 
 def read_sts17(root: str, pairs: Sequence[str] | None) -> list[ScoredPairs]:

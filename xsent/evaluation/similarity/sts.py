@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from xsent.evaluation.dataset_evaluator import DatasetEvaluator, zero_vectors
-from xsent.evaluation.evaluator import Evaluation, TwoSided
+from xsent.evaluation.evaluator import Bitext, Evaluation
 from xsent.evaluation.statistics.items import PERCENT, Items, mean_over
 from xsent.similarity import pairwise_cos_sim
 
@@ -19,7 +19,7 @@ from xsent.similarity import pairwise_cos_sim
 RESOLUTION = 1e-6
 
 
-class ScoredPairs(TwoSided, Protocol):
+class ScoredPairs(Bitext, Protocol):
     """Sentence pairs of one language pair, ``eng-ara`` or ``ara-ara``, each with a gold score."""
 
     name: str
@@ -38,6 +38,14 @@ class StsEvaluator(DatasetEvaluator[ScoredPairs]):
 
     requested_by = "pairs"
     pairs: Sequence[str] | None  # requested language pairs, for ``read``; None is all
+
+    @property
+    def translation_sets(self) -> Sequence[Bitext]:
+        return []
+
+    @property
+    def language_sets(self) -> Sequence[Bitext]:
+        return self.test_sets
 
     def metric_names(self) -> list[str]:
         return list(self._metrics({pairs.name: 0.0 for pairs in self.test_sets}))
