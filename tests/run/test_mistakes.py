@@ -32,6 +32,7 @@ TRAIN = [
     Mistake("oracle", "oracle: expected NAME=VALUE"),
     Mistake("--recipe=oracle", "--recipe=oracle: no such option, values are set without dashes: recipe=VALUE"),
     Mistake("recipe=oracle encoder=labze", "did you mean labse?"),
+    Mistake("experiment=clsd/table2", "it has no recipe and trains nothing; run it with evaluate.py"),
     Mistake("recipe=oracle encoder=models/mine", "evaluate.py takes it as ckpt=models/mine, train.py with"),
     Mistake("recipe=oracle enocder=mini", "enocder=mini: no such key; did you mean encoder?"),
     Mistake("recipe=oracle data=BITEXT", "data=BITEXT: expected a name, found a path; expected data=bitext data.root="),
@@ -89,6 +90,7 @@ TRAIN = [
 EVALUATE = [
     Mistake("evaluator=tatoeba", "evaluator.root: expected a value, evaluator.root=..."),
     Mistake("evaluator=tatoeba evaluator.root=nope", "nope: no such folder"),
+    Mistake("experiment=oracle/table9", "it trains (experiment/oracle/base.yaml sets recipe); run it with train.py"),
     Mistake("evaluator=none", "evaluator=none: nothing to evaluate; choose one, such as evaluator=tatoeba"),
     Mistake("evaluator=heldout", "choose another, e.g. tatoeba"),
     Mistake("ckpt=nope evaluator=tatoeba evaluator.root=EMPTY", "no encoder 'nope'"),

@@ -1,6 +1,5 @@
 """Tables, pictures and ``study.html`` of a study of ``evaluate.py``."""
 
-import base64
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,10 +10,11 @@ from rich.console import Console
 from xsent.evaluation.clsd.base import ClsdSet
 from xsent.files.atomic import write_text
 from xsent.reporting.pages.page import STUDY, Section, log_page_errors, macro, write_page
-from xsent.reporting.pages.study import PAGE
+from xsent.reporting.pages.study import PAGE, Picture, pictures_section
 from xsent.reporting.tables.clsd_study import (
     difficulty_tables,
     example_tables,
+    mean_tables,
     rows_by_encoder,
     swap_charts,
     tricked_tables,
@@ -46,7 +46,7 @@ def report_evaluations(
         sets: test sets of the evaluator, for tables with texts.
         seed: of drawn examples.
     """
-    pictures: list[Path] = []
+    pictures: list[Picture] = []
     notes: list[str] = []
     rows: list[Sequence[object]] = []
     tables: Sequence[Table] = []
@@ -63,8 +63,13 @@ def report_evaluations(
     else:
         from xsent.reporting.plots.charts import draw_charts
 
-        swaps = rows_by_encoder(cells, "clsd_swaps")
-        pictures = draw_charts(swap_charts(swaps, study["classes"], study["kind"]), folder) if swaps else []
+        charts = swap_charts(rows_by_encoder(cells, "clsd_swaps"), study["classes"], study["kind"])
+        tables = mean_tables(charts)
+        paths = draw_charts(charts, folder)
+        pictures = [
+            Picture(path, f"{table.label}; the tables have the means", table.source)
+            for path, table in zip(paths, tables, strict=True)
+        ]
     if rows:
         write_text(folder / TABLE, csv_text(rows))
     notes += [f"{cell['encoder']}: failed, {cell['error']}" for cell in cells if "error" in cell]
@@ -78,9 +83,9 @@ def report_evaluations(
         console.print(note, markup=False, highlight=False)
     page = folder / PAGE
     with log_page_errors(page):
-        images = [(path.name, base64.b64encode(path.read_bytes()).decode("ascii")) for path in pictures]
-        sections = [Section("tables", "Tables", "study_tables", {"tables": tables})]
-        if images:
-            sections.insert(0, Section("pictures", "Pictures", "study_pictures", {"images": images}))
+        sections = [
+            pictures_section("Pictures", pictures),
+            Section("tables", "Tables", "study_tables", {"tables": tables}),
+        ]
         write_page(page, title=study["title"], kind=STUDY, summary=macro("study_summary", notes), sections=sections)
-    log.info("table: %s; page: %s%s", folder / "table.md", page, "".join(f"; {path}" for path in pictures))
+    log.info("table: %s; page: %s%s", folder / "table.md", page, "".join(f"; {picture.path}" for picture in pictures))

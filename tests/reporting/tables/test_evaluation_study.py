@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from xsent.reporting.tables.clsd_study import tricked_tables
+from xsent.evaluation.charts import BoxPlot
+from xsent.reporting.tables.clsd_study import mean_tables, tricked_tables
 from xsent.reporting.tables.evaluation_study import Figure, by_encoder, evaluation_tables
 
 TABLE: dict[str, Any] = {
@@ -67,3 +69,10 @@ def test_items_are_counted_by_the_encoders_that_fail_on_them() -> None:
     tricked = [["t0", "d0", "a, b"], ["t2", "d2", "a"], ["t2", "other", "b"]]
     assert [line.texts for line in examples.rows] == tricked
     assert len(every) == 1 + len(tricked)
+
+
+def test_charts_of_swaps_have_a_table_of_means() -> None:
+    groups = {"NOUN": {"a": np.array([1.0, 2.0]), "b": np.array([0.0, -1.0])}, "VERB": {"a": np.array([0.25])}}
+    (table,) = mean_tables([BoxPlot("swaps_deu", "One word swapped, deu", "change", groups)])
+    assert table.header == ["", "swaps", "a", "b"]
+    assert [line.texts for line in table.rows] == [["NOUN", "2", "1.500", "-0.500"], ["VERB", "1", "0.250", "-"]]

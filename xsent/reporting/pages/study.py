@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from xsent.reporting.pages.page import STUDY, Section, log_page_errors, macro, write_page
 from xsent.reporting.plots.separation import Arrows, Bars, Scores, draw_arrows, draw_bars
@@ -22,6 +22,28 @@ def check_picture(kind: str | None) -> None:
         raise ValueError(f"study.picture={kind}: expected arrows, bars or null")
 
 
+class Picture(NamedTuple):
+    """PNG file of a page."""
+
+    path: Path
+    description: str  # for readers who do not see it
+    numbers: str  # name of the file with its numbers
+
+
+def pictures_section(heading: str, pictures: Sequence[Picture]) -> Section | None:
+    """Section with the pictures; None if there are none."""
+    images = [
+        {
+            "file": picture.path.name,
+            "png": base64.b64encode(picture.path.read_bytes()).decode("ascii"),
+            "description": picture.description,
+            "numbers": picture.numbers,
+        }
+        for picture in pictures
+    ]
+    return Section("pictures", heading, "study_pictures", {"images": images}) if images else None
+
+
 def write_study(results: StudyResults, study: Mapping[str, Any], *, folder: Path) -> Path:
     """Draw the study's pictures and write its page; returns the page. An error while writing is logged.
 
@@ -32,11 +54,11 @@ def write_study(results: StudyResults, study: Mapping[str, Any], *, folder: Path
     """
     page = folder / PAGE
     with log_page_errors(page):
-        pictures = study_pictures(results.figures, study, folder=folder)
-        images = [(path.name, base64.b64encode(path.read_bytes()).decode("ascii")) for path in pictures]
-        sections = [Section("tables", "Tables", "study_tables", {"tables": results.tables})]
-        if images:
-            sections.insert(0, Section("pictures", "Meaning against language", "study_pictures", {"images": images}))
+        about = "scores of meaning against language vectors; the tables have the numbers"
+        paths = study_pictures(results.figures, study, folder=folder)
+        pictures = [Picture(path, about, "table.csv") for path in paths]
+        tables = Section("tables", "Tables", "study_tables", {"tables": results.tables})
+        sections = [pictures_section("Meaning against language", pictures), tables]
         write_page(
             page, title=study["title"], kind=STUDY, summary=macro("study_summary", results.notes), sections=sections
         )

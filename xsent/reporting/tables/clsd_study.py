@@ -55,7 +55,8 @@ def example_tables(sets: Sequence[ClsdSet], beginnings: Sequence[str], items: Ma
             for index, name in enumerate(names)
         ]
         label = f"{' '.join(key)}: {clsd.source[number]}"
-        tables.append(Table(label, ["", *by_encoder, "text"], lines, len(lines), "clsd_items.csv"))
+        measured = [False, *(True for _ in by_encoder), False]
+        tables.append(Table(label, ["", *by_encoder, "text"], lines, len(lines), "clsd_items.csv", measured))
     return tables
 
 
@@ -88,7 +89,8 @@ def difficulty_tables(
             shown = "-" if math.isnan(value) else f"{value:.3f}"
             lines.append(text_row([f"Adv{number + 1}", *beside, shown, *difference, text]))
         label = f"{clsd.name} {clsd.target_lang} {clsd.ids[item]}: {original}"
-        tables.append(Table(label, header, lines, len(every) - 1, source))
+        measured = [False, *(True for _ in header[1:-1]), False]
+        tables.append(Table(label, header, lines, len(every) - 1, source, measured))
     return tables, every
 
 
@@ -134,12 +136,13 @@ def tricked_tables(
         counts = Counter(", ".join(encoders) or "none" for encoders in of_items.values())
         lines = [text_row([encoders, f"{count:,}"]) for encoders, count in counts.most_common()]
         label = f"{name} {direction}: items by the encoders that fail on them"
-        tables.append(Table(label, ["encoders", "items"], lines, len(lines), source))
+        tables.append(Table(label, ["encoders", "items"], lines, len(lines), source, [False, True]))
         keys = [key for key in tricked if key[:2] == (name, direction)]
         drawn = sorted(random.Random(seed).sample(keys, min(examples, len(keys))), key=keys.index)
         lines = [text_row([key[3], key[4], ", ".join(tricked[key])]) for key in drawn]
         header = ["original", "distractor", "tricked"]
-        tables.append(Table(f"{name} {direction}: examples of distractors", header, lines, len(keys), source))
+        label = f"{name} {direction}: examples of distractors"
+        tables.append(Table(label, header, lines, len(keys), source, [False] * len(header)))
     return tables, every
 
 
@@ -167,3 +170,17 @@ def swap_charts(swaps: Mapping[str, Rows], classes: Sequence[str], kind: str) ->
     }
     ending = {"cross": "cross_lingual", "mono": "monolingual"}[kind]
     return [chart for chart in compare_encoders("clsd_swaps", changes, classes) if ending in chart.name]
+
+
+def mean_tables(charts: Sequence[BoxPlot]) -> list[Table]:
+    """A table per chart: number of swaps and mean change of each encoder, by part of speech."""
+    tables = []
+    for chart in charts:
+        encoders = list(dict.fromkeys(encoder for boxes in chart.groups.values() for encoder in boxes))
+        lines = []
+        for group, boxes in chart.groups.items():
+            swaps = max((len(values) for values in boxes.values()), default=0)
+            means = [f"{float(np.mean(boxes[encoder])):.3f}" if encoder in boxes else "-" for encoder in encoders]
+            lines.append(text_row([group, str(swaps), *means]))
+        tables.append(Table(f"{chart.title}, mean", ["", "swaps", *encoders], lines, len(lines), f"{chart.name}.csv"))
+    return tables

@@ -88,6 +88,8 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
     with hydra_context():
         cfg = _compose(name, overrides, return_hydra_config=True)
     check_hydra(cfg)
+    if name == "train" and cfg.study is not None and "objective" not in cfg.study:
+        raise UsageError(f"study={cfg.study.name}: its cells are evaluations; run the experiment with evaluate.py")
     return cfg
 
 

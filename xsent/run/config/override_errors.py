@@ -26,11 +26,18 @@ def explain_override_error(error: Exception, overrides: Sequence[str], compose: 
     ``listed`` says where all keys are listed, for the end of a message.
     """
     message = str(error)
+    experiment = next((text.lstrip("+") for text in overrides if text.lstrip("+").startswith("experiment=")), None)
+    if match := re.search(r"In '(experiment/.+)': Could not override '(.+)'", message):
+        file, group = match.groups()
+        trains = (conf_folder() / group).is_dir()  # evaluate.py lacks the group
+        return f"{experiment}: {f'it trains ({file}.yaml sets {group}); run it with train.py' if trains else message}"
     if match := re.search(r"Could not override '(.+)'", message):
         return _unknown_key(match[1], overrides, compose, listed)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file is not None:
         return _unknown_choice(str(error.missing_cfg_file), overrides)
     if match := re.search(r"You must specify '(\w+)'", message):
+        if experiment is not None:
+            return f"{experiment}: it has no {match[1]} and trains nothing; run it with evaluate.py"
         return f"{match[1]}: expected {match[1]}=NAME, found none; one of {', '.join(choices_of(match[1]))}"
     if match := re.search(r"Ambiguous value for argument '(.*)'", message):
         return f"{match[1]}: several values make a grid; add -m"
