@@ -27,7 +27,7 @@ def rows_by_encoder(cells: Sequence[Mapping[str, Any]], table: str) -> dict[str,
             continue
         with (Path(cell["evaluation"]) / "tables" / f"{table}.csv").open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
-                space = "" if row["space"] == "original" else f", {row['space']}"
+                space = "" if row["space"] == "original" else f" ({row['space']})"
                 rows.setdefault(cell["encoder"] + space, []).append(row)
     return rows
 
@@ -130,7 +130,7 @@ def tricked_tables(
                 key = row["set"], row["direction"], row["id"], row["translation"], row["nearest_distractor"]
                 tricked.setdefault(key, []).append(encoder)
     every: list[list[object]] = [["set", "direction", "id", "translation", "distractor", "tricked"]]
-    every += [[*key, " ".join(encoders)] for key, encoders in tricked.items()]
+    every += [[*key, ", ".join(encoders)] for key, encoders in tricked.items()]
     tables = []
     for (name, direction), of_items in failed.items():
         counts = Counter(", ".join(encoders) or "none" for encoders in of_items.values())

@@ -180,7 +180,8 @@ def study_markdown(tables: Sequence[Table], title: str, notes: Sequence[str]) ->
     """The tables in Markdown."""
     parts = [f"# {title}\n", " ".join(notes) + "\n"]
     for table in tables:
-        parts += [f"## {table.label}\n", markdown_table(table.header, [row.texts for row in table.rows], table.measured)]
+        rows = [row.texts for row in table.rows]
+        parts += [f"## {table.label}\n", markdown_table(table.header, rows, table.measured)]
     return "\n".join(parts)
 
 
