@@ -1,6 +1,6 @@
 """Sentences sampled from the test sets of an evaluator, with their languages."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
@@ -22,7 +22,9 @@ class Stub(DatasetEvaluator[Any]):
         return Evaluation({}, [])
 
 
-class Untranslated(NamedTuple):
+@dataclass
+class Untranslated:
+    name: str
     source: list[str]
     target: list[str]
 
@@ -55,7 +57,7 @@ def test_at_most_eight_languages_are_sampled_by_default() -> None:
 
 
 def test_a_suite_has_the_translation_pairs_of_its_members() -> None:
-    members = {"a": Stub(bitext("deu", 1), name="a"), "b": Stub(Untranslated([], []), name="b")}
+    members = {"a": Stub(bitext("deu", 1), name="a"), "b": Stub(Untranslated("none", [], []), name="b")}
     suite = Suite(name="both", members=members)
     assert sample_sentences(suite, languages=None, per_language=1) == (["deu 0", "eng 0"], ["deu", "eng"])
     assert sample(bitext("deu"), languages=[], per_language=0) == ([], [])
