@@ -1,5 +1,6 @@
 """Sentences sampled from the test sets of an evaluator, with their languages."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor

@@ -114,8 +114,8 @@ def _draw_curve(chart: Curve) -> tuple[Figure, list[Row]]:
     axis.grid(**GRID)
     axis.spines[["top", "right"]].set_visible(False)
     marked = any(line.mark is not None for line in chart.lines.values())
-    place = "lower right" if chart.diagonal else "best"
-    axis.legend(loc=place, framealpha=0.9, title=f"mark: {chart.mark_label}" if marked else None)
+    title = f"mark: {chart.mark_label}" if marked else None
+    axis.legend(loc="lower right" if chart.diagonal else "best", framealpha=0.9, title=title)
     return figure, rows
 
 
