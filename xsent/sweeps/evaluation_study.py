@@ -114,6 +114,6 @@ class EvaluationStudyReport(Callback):
             return evaluator.test_sets
 
         report_evaluations(cells, study, folder=folder, published=published, sets=sets, seed=config.seed)
-        if failed := [cell["encoder"] for cell in cells if "error" in cell]:
+        if failed := [f"{cell['encoder']} with {cell['evaluator']}" for cell in cells if "error" in cell]:
             # Hydra turns other exceptions of a callback into a warning.
             raise SystemExit(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed)}; see the log above")

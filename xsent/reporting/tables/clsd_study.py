@@ -1,6 +1,7 @@
 """CLSD examples with the scores of several encoders: Tables 1, 4 and 5 and Figures 2 and 3 of Michail et al. 2025."""
 
 import csv
+import logging
 import math
 import random
 from collections import Counter
@@ -18,6 +19,8 @@ from xsent.reporting.tables.table import Table, text_row
 
 Rows = list[dict[str, str]]  # of a CSV file
 
+log = logging.getLogger(__name__)
+
 
 def rows_by_encoder(cells: Sequence[Mapping[str, Any]], table: str) -> dict[str, Rows]:
     """Rows of a table of the cells' evaluations by encoder; a trained run with heads has one for each space."""
@@ -25,7 +28,11 @@ def rows_by_encoder(cells: Sequence[Mapping[str, Any]], table: str) -> dict[str,
     for cell in cells:
         if "evaluation" not in cell:
             continue
-        with (Path(cell["evaluation"]) / "tables" / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        path = Path(cell["evaluation"]) / "tables" / f"{table}.csv"
+        if not path.is_file():
+            log.warning("%s with %s is not shown, it has no table %s", cell["encoder"], cell["evaluator"], table)
+            continue
+        with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 space = "" if row["space"] == "original" else f" ({row['space']})"
                 rows.setdefault(cell["encoder"] + space, []).append(row)
