@@ -67,8 +67,8 @@ def report_evaluations(
         tables = mean_tables(charts)
         paths = draw_charts(charts, folder)
         pictures = [
-            Picture(path, f"{table.label}; the tables have the means", table.source)
-            for path, table in zip(paths, tables, strict=True)
+            Picture(path, f"box plots: {chart.title}; the tables have the means", f"{chart.name}.csv")
+            for path, chart in zip(paths, charts, strict=True)
         ]
     if rows:
         write_text(folder / TABLE, csv_text(rows))
