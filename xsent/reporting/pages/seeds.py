@@ -66,11 +66,10 @@ def group_seeds(runs: Mapping[str, RunFiles], configs: Mapping[str, Mapping[str,
             key: None if key.rpartition(".")[2] == "seed" and value == seed else value
             for key, value in configs[name].items()
         }
-        group = groups.setdefault(repr((settings, run.about.get("test_sets"))), {})
-        seeds = [member.config["seed"] for member in group.values()]
-        if not run.finished or not isinstance(seed, int) or seed in seeds:
-            group = groups.setdefault(name, {})
-        group[name] = run
+        key = repr((settings, run.about.get("test_sets")))
+        seeds = [member.config["seed"] for member in groups.get(key, {}).values()]
+        is_alone = not run.finished or not isinstance(seed, int) or seed in seeds
+        groups.setdefault(name if is_alone else key, {})[name] = run
     return {_shared_name(list(group)): list(group.values()) for group in groups.values()}
 
 
