@@ -174,6 +174,7 @@ def test_a_missing_file_is_named(files: tuple[Path, Path], tmp_path: Path, caplo
     assert caplog.records[-1].getMessage() == f"{tmp_path / 'nowhere.en'}: expected a text file, found none"
 
 
+@pytest.mark.slow
 def test_a_run_mines_in_the_requested_space(files: tuple[Path, Path], tmp_path: Path) -> None:
     data = toy_bitext(tmp_path / "data", pairs=100)
     train(config("train", tmp_path, *toy_overrides(data, "recipe=dream", "encoder=micro", "trainer.max_epochs=1")))

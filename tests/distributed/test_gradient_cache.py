@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -67,6 +68,7 @@ def work(process: int, folder: str) -> None:
     dist.destroy_process_group()
 
 
+@pytest.mark.slow
 def test_the_gradient_is_that_of_one_plain_batch_in_one_process(tmp_path: Path) -> None:
     module = Ranking(chunk_size=None)
     expected = gradients(module, module, 0, len(SOURCE))

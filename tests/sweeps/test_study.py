@@ -90,6 +90,7 @@ def test_two_processes_train_a_cell_as_one_does(tmp_path: Path) -> None:
     assert tables[0] == tables[1]
 
 
+@pytest.mark.slow
 def test_seeds_are_averaged_with_their_deviation(tmp_path: Path) -> None:
     toy_bitext(tmp_path / "toy")
     results = study(tmp_path, "encoder=tiny", "recipe/oracle/objective=dream", "seed=1,2")

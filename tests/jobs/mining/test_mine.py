@@ -261,7 +261,7 @@ def mine_until_killed(arguments: list[str]) -> None:
     main(arguments)
 
 
-@pytest.mark.parametrize("search", ["exact", "ivf"])
+@pytest.mark.parametrize("search", ["exact", pytest.param("ivf", marks=pytest.mark.slow)])
 def test_a_killed_run_continues_and_writes_the_same_file(
     bitext: Bitext, tmp_path: Path, search: str, caplog: pytest.LogCaptureFixture
 ) -> None:

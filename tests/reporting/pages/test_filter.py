@@ -54,6 +54,7 @@ def test_no_text_of_the_bitext_becomes_part_of_the_pages_own(tmp_path: Path) -> 
     assert "<!--" not in text
 
 
+@pytest.mark.slow
 def test_the_page_stays_under_five_megabytes_whatever_the_text_and_says_what_it_left_out(tmp_path: Path) -> None:
     words = ("ا" * 500,) * 200
     long_pair = ScoredPair(1, 0.0, (" ".join(words), " ".join(words)), words, words, tuple(range(200)), (), EVERY)
